@@ -25,7 +25,7 @@ INSTALL := $(if $(shell command -v uv),uv pip install --python $(BIN)/python,$(B
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: $(VENV)/.stamp-dev java ## Create .venv and install headrace with its development tools
+setup: java $(VENV)/.stamp-dev ## Create .venv and install headrace with its development tools
 
 $(BIN)/python:
 	@tools/check-python "$(PYTHON)"
@@ -55,31 +55,31 @@ $(VENV)/.stamp-docs: pyproject.toml $(VENV)/.stamp-dev
 java:
 	@tools/check-java
 
-demo: $(VENV)/.stamp-run java ## Watch a live job of 20 seconds lose a process and recover
+demo: java $(VENV)/.stamp-run ## Watch a live job of 20 seconds lose a process and recover
 	@$(BIN)/headrace demo
 
-demo-sql: $(VENV)/.stamp-run java ## Watch a SQL query over generated readings
+demo-sql: java $(VENV)/.stamp-run ## Watch a SQL query over generated readings
 	@$(BIN)/headrace sql examples/sensor_report.sql
 
-demo-kafka: $(VENV)/.stamp-kafka java ## Count words from Kafka to Kafka exactly once; starts a broker by itself
+demo-kafka: java $(VENV)/.stamp-kafka ## Count words from Kafka to Kafka exactly once; starts a broker by itself
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m tools.kafka_demo
 
-test: $(VENV)/.stamp-dev java ## Run every test, those that start Spark and kill processes too
+test: java $(VENV)/.stamp-dev ## Run every test, those that start Spark and kill processes too
 	$(PYTEST) --durations 20
 
 test-quick: $(VENV)/.stamp-dev ## Run the tests that need neither Spark nor a server, and no more than a second or two each
 	$(PYTEST) -q --dist worksteal --hypothesis-profile quick --durations 5 -m "not spark and not server and not browser and not slow"
 
-test-all: $(VENV)/.stamp-dev java ## Run every test with twenty times the generated examples, and more kills; takes long
+test-all: java $(VENV)/.stamp-dev ## Run every test with twenty times the generated examples, and more kills; takes long
 	$(PYTEST) --durations 20 --hypothesis-profile all
 
-matrix: $(VENV)/.stamp-dev java ## Run quick tests, jobs and the demo with Python 3.11 to 3.13 and Java 17 and 21
+matrix: java $(VENV)/.stamp-dev ## Run quick tests, jobs and the demo with Python 3.11 to 3.13 and Java 17 and 21
 	$(BIN)/python -m tools.matrix
 
-pictures: $(VENV)/.stamp-dev java ## Make the pictures of the README anew, from the real thing; NAMES="demo chart" for some
+pictures: java $(VENV)/.stamp-dev ## Make the pictures of the README anew, from the real thing; NAMES="demo chart" for some
 	$(BIN)/python -m tools.pictures $(NAMES)
 
-kafka: $(VENV)/.stamp-dev java ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
+kafka: java $(VENV)/.stamp-dev ## Run a Kafka broker on loopback until Ctrl+C, with its address printed; TOPICS="a b" to create
 	@$(BIN)/python -m tools.kafka_broker --topics $(TOPICS)
 
 postgresql: $(VENV)/.stamp-dev ## Run a PostgreSQL server on loopback until Ctrl+C, with its address printed
@@ -99,7 +99,7 @@ format: $(VENV)/.stamp-dev ## Fix what ruff can fix
 types: $(VENV)/.stamp-dev ## Check types
 	$(BIN)/mypy
 
-bench: $(VENV)/.stamp-dev java ## Run the benchmarks and print their table
+bench: java $(VENV)/.stamp-dev ## Run the benchmarks and print their table
 	$(BIN)/python -m benchmarks
 
 NODE_MODULES := dashboard/node_modules/.stamp
@@ -130,14 +130,14 @@ $(VENV)/.stamp-release: pyproject.toml $(VENV)/.stamp-dev
 	$(INSTALL) -e '.[dev,release]'
 	@touch $@
 
-release: $(VENV)/.stamp-release java ## Build wheel and sdist into dist, check them, and run the demo from the wheel alone
+release: java $(VENV)/.stamp-release ## Build wheel and sdist into dist, check them, and run the demo from the wheel alone
 	rm -rf dist
 	$(BIN)/python -m build --quiet
 	$(BIN)/python -m twine check --strict dist/*
 	tools/try-wheel dist/*.whl $(BIN)/python
 	@ls -l dist
 
-wheel: $(VENV)/.stamp-dev java ## Build the wheel, and run the demo from it alone in an empty environment
+wheel: java $(VENV)/.stamp-dev ## Build the wheel, and run the demo from it alone in an empty environment
 	rm -rf build/wheel
 	$(BIN)/python -m pip --disable-pip-version-check wheel --quiet --no-deps --wheel-dir build/wheel .
 	tools/try-wheel build/wheel/*.whl $(BIN)/python

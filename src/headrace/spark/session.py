@@ -325,13 +325,16 @@ def check_java() -> str:
 
 
 def _release_of(java: str) -> int | None:
-    """The version, from the JDK's release file where there is one: starting a JVM takes a while."""
+    """The version, from the JDK's release file where there is one: starting a JVM takes a while.
+
+    Until Java 8 it began with `1.`.
+    """
     release = Path(os.path.realpath(java)).parent.parent / "release"
     text = release.read_text() if release.exists() else ""
-    found = re.search(r'JAVA_VERSION="(\d+)', text)
+    found = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', text)
     if found is None:
         shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-        found = re.search(r'version "(\d+)', shown.stderr)
+        found = re.search(r'version "(?:1\.)?(\d+)', shown.stderr)
     return int(found.group(1)) if found else None
 
 

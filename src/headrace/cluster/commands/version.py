@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 from importlib import metadata
@@ -54,5 +55,5 @@ def _java() -> str | None:
     if java is None or not os.path.exists(java):
         return None
     shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    lines = [line for line in shown.stderr.splitlines() if "version" in line]
-    return f"{lines[0].split('version', 1)[1].strip()} ({java})" if lines else None
+    found = re.search(r'version "(.+?)"(.*)', shown.stderr)
+    return f"{found[1]}{found[2]} ({java})" if found else None
