@@ -55,6 +55,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "compat": FOUNDATION | {"cluster", "datastream", "table"},
     "cluster": FOUNDATION
     | {"compat", "coordination", "datastream", "graph", "runtime", "spark", "sql", "table"},
+    "__main__": frozenset({"cluster"}),
 }
 
 # What a layer may also import inside of a function, or for its annotations. `execute()` hands a

@@ -15,6 +15,6 @@ def this_command() -> str:
     called = Path(sys.argv[0])
     found = shutil.which("headrace")
     if called.name != "headrace":
-        return "headrace" if found else f"{sys.executable} -m headrace.cluster.cli"
+        return "headrace" if found else f"{sys.executable} -m headrace"
     on_path = found is not None and os.path.realpath(found) == os.path.realpath(called)
     return "headrace" if on_path else str(called)

@@ -43,5 +43,5 @@ def test_otherwise_it_is_the_path_that_was_used(
 
 def test_a_module_is_called_as_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", ["cli.py"])
-    assert this_command() == f"{sys.executable} -m headrace.cluster.cli"
+    monkeypatch.setattr(sys, "argv", ["__main__.py"])
+    assert this_command() == f"{sys.executable} -m headrace"

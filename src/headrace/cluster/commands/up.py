@@ -66,11 +66,14 @@ def run(options: argparse.Namespace) -> int:
 def _start(options: argparse.Namespace) -> dict[str, Any]:
     from headrace.common.files.rolling_log import LogLimit
     from headrace.common.option_loading import load_configuration
+    from headrace.coordination.access.job_registry import run_directory
     from headrace.spark.idle.client import ask, start_keeper
     from headrace.spark.live.choice import session_settings
     from headrace.spark.session import idle_request
 
     configuration = load_configuration(settings_of(options))
+    # Where its address will be: the keeper has nowhere to say that this cannot be written.
+    run_directory()
     request = idle_request(session_settings(configuration), LogLimit.of(configuration))
     keeper = start_keeper(options.minutes * 60, request)
     assert keeper.stdin is not None
