@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common.errors import FunctionTypeError, GraphError, SqlError
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.table import EnvironmentSettings, StreamTableEnvironment, TableEnvironment
 
@@ -35,3 +36,16 @@ def test_execute_after_an_insert_waits_for_it() -> None:
     with pytest.warns(DeprecationWarning, match="after an INSERT"):
         result = env.execute()
     assert result.get_job_id() == inserted.get_job_client().get_job_id()
+    env.from_collection([1]).print()
+    env.execute()
+    with pytest.raises(GraphError, match="No operators defined"):
+        env.execute()
+
+
+def test_a_number_of_first_rows_is_refused_before_a_job_runs() -> None:
+    t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+    table = t_env.from_elements([(1,)], ["n"])
+    with pytest.raises(SqlError, match="equal or larger than 0"):
+        table.show(-1)
+    with pytest.raises(FunctionTypeError, match="must be an int, not 'x'"):
+        table.head("x")  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from headrace.common.display.html import html_table
-from headrace.common.errors import SqlError
+from headrace.common.errors import FunctionTypeError, SqlError
 from headrace.common.types import Row
 from headrace.sql.binder.aggregation import function_of
 from headrace.sql.binder.context import repeated
@@ -347,8 +347,8 @@ class Table(RelationBase):
         return self._limited(offset, fetch)
 
     def _limited(self, offset: int, fetch: int | None) -> Table:
-        if fetch is not None and fetch < 0:
-            raise SqlError("FETCH count must be equal or larger than 0.")
+        if fetch is not None:
+            _check_count(fetch)
         return self._with(_limited(self._plan, offset, fetch))
 
     # Running.
@@ -376,11 +376,13 @@ class Table(RelationBase):
 
     def head(self, n: int = 5) -> list[Row]:
         """The first rows as they come; a query that never ends is ended after them."""
+        _check_count(n)
         with self.execute().collect() as rows:
             return list(islice(rows, n))
 
     def show(self, n: int = 20) -> None:
         """Print the first rows as a table; a query that never ends is ended after them."""
+        _check_count(n)
         result = session_of(self._environment).run_query(self._plan)
         print_result(replace(result, rows=lambda: islice(result.rows(), n)))
         result.close()
@@ -542,6 +544,13 @@ class AggregatedTable:
             columns[name] = binding.bound(part)
         plan = n.Project.of(plan_of(result), list(columns.values()), list(columns))
         return self._grouped._table._with(plan).select(*fields)
+
+
+def _check_count(rows: int) -> None:
+    if not isinstance(rows, int):
+        raise FunctionTypeError(f"a number of rows must be an int, not {rows!r}")
+    if rows < 0:
+        raise SqlError("FETCH count must be equal or larger than 0.")
 
 
 class FlatAggregateTable:

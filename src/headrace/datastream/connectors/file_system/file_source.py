@@ -170,6 +170,6 @@ class FileSourceBuilder:
                 if not is_remote(path) and not os.path.exists(path):
                     raise GraphError(
                         f"there is no file or directory {path!r} to read; check the path, or wait "
-                        "for files with monitor_continuously()"
+                        "for files with monitor_continuously(), in SQL 'source.monitor-interval'"
                     )
         return self._source
