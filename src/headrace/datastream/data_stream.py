@@ -111,7 +111,7 @@ class DataStream(StreamBase[T]):
     def map(
         self, func: Callable[[T], U] | MapFunction[T, U], output_type: TypeInformation | None = None
     ) -> DataStream[U]:
-        """One record for each record.
+        """Turns each record into one record.
 
         Args:
             func: A function, or a `MapFunction` with `open` and `close`.
@@ -129,7 +129,7 @@ class DataStream(StreamBase[T]):
         func: Callable[[T], Any] | FlatMapFunction[T, U],
         output_type: TypeInformation | None = None,
     ) -> DataStream[U]:
-        """Any number of records for each: the function returns an iterable or is a generator."""
+        """Turns each record into any number: the function yields or returns an iterable."""
         function = as_flat_map_function(func)
         check_shippable(function, "flat_map")
         return self._apply(
@@ -160,7 +160,7 @@ class DataStream(StreamBase[T]):
         )
 
     def project(self, *field_indexes: int) -> DataStream[tuple[Any, ...]]:
-        """Keeps some fields of a stream of tuples."""
+        """Keeps only some fields of a stream of tuples."""
         own_type = self._record_type()
         if not isinstance(own_type, TupleTypeInfo):
             raise GraphError(
@@ -181,7 +181,7 @@ class DataStream(StreamBase[T]):
         return self.map(project, projected).name("Projection")
 
     def union(self, *streams: DataStream[T]) -> DataStream[T]:
-        """This stream and others of the same type as one."""
+        """Merges this stream and others of the same type into one."""
         for stream in streams:
             self._check_same_environment(stream, "union")
             if stream._record_type() != self._record_type():
@@ -193,7 +193,7 @@ class DataStream(StreamBase[T]):
         return DataStream(self._environment, UnionTransformation(self._environment.ids, inputs))
 
     def cache(self) -> CachedDataStream[T]:
-        """Keep what this operator computes, so that later jobs need not compute it again."""
+        """Keeps the records of this stream, so that later jobs need not compute them again."""
         self._settable("Cache")
         if not self.is_bounded():
             raise GraphError("cache() needs a bounded stream, but this one never ends")
@@ -209,7 +209,7 @@ class DataStream(StreamBase[T]):
     def connect(
         self, ds: DataStream[V] | BroadcastStream[V]
     ) -> ConnectedStreams[T, V] | BroadcastConnectedStream[T, V]:
-        """This stream and another, of any type, as the two inputs of one function.
+        """Connects this stream and another of any type as the two inputs of one function.
 
         The other one may be a stream with broadcast state: `items.connect(rules.broadcast(state))`.
         """
@@ -220,7 +220,7 @@ class DataStream(StreamBase[T]):
         return ConnectedStreams(self, ds)
 
     def join(self, other: DataStream[V]) -> JoinedStreams[T, V]:
-        """This stream and another, to be joined by key and window.
+        """Joins this stream with another by key and window.
 
         Example:
             >>> (
@@ -235,7 +235,7 @@ class DataStream(StreamBase[T]):
         return JoinedStreams(self, other)
 
     def co_group(self, other: DataStream[V]) -> CoGroupedStreams[T, V]:
-        """This stream and another, to be grouped by key and window, with empty sides too.
+        """Groups this stream with another by key and window; one side may be empty.
 
         It is written as `join` is; the function gets all records of both sides at once.
         """
@@ -249,7 +249,7 @@ class DataStream(StreamBase[T]):
         key_selector: Callable[[T], K] | KeySelector[T, K],
         key_type: TypeInformation | None = None,
     ) -> KeyedStream[K, T]:
-        """Brings all records of a key to one subtask, where state and timers are scoped to the key.
+        """Sends all records of a key to one subtask, where state and timers belong to the key.
 
         Args:
             key_selector: Gives the key of a record: a str, number, tuple, anything that can be
@@ -275,15 +275,15 @@ class DataStream(StreamBase[T]):
         return DataStream(self._environment, transformation)
 
     def rebalance(self) -> DataStream[T]:
-        """Deals the records out to all subtasks in turn."""
+        """Sends records to all subtasks in turn."""
         return self._partitioned(p.Rebalance())
 
     def rescale(self) -> DataStream[T]:
-        """Deals the records out in turn within groups of subtasks."""
+        """Sends records to subtasks in turn, within groups of subtasks."""
         return self._partitioned(p.Rescale())
 
     def forward(self) -> DataStream[T]:
-        """Keeps the records in their subtask; both sides need one parallelism."""
+        """Keeps records in their subtask; both sides need the same parallelism."""
         return self._partitioned(p.Forward())
 
     def shuffle(self) -> DataStream[T]:
@@ -331,7 +331,7 @@ class DataStream(StreamBase[T]):
         partitioner: Callable[[K, int], int] | Partitioner[K],
         key_selector: Callable[[T], K] | KeySelector[T, K],
     ) -> DataStream[T]:
-        """Sends each record where `partitioner(key, number_of_subtasks)` says."""
+        """Sends each record to the subtask that `partitioner(key, number_of_subtasks)` returns."""
         part = as_partitioner(partitioner)
         selector = as_key_selector(key_selector)
         check_shippable((part, selector), "partition_custom")
@@ -340,11 +340,11 @@ class DataStream(StreamBase[T]):
     # Windows.
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream[T]:
-        """Cuts the whole stream into windows; one subtask computes them."""
+        """Divides the whole stream into windows, which one subtask computes."""
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[T]:
-        """Cuts the whole stream into windows of `size` records."""
+        """Divides the whole stream into windows of `size` records."""
         return self.window_all(_count_assigner(size, slide))
 
     # Time.
@@ -352,7 +352,7 @@ class DataStream(StreamBase[T]):
     def assign_timestamps_and_watermarks(
         self, watermark_strategy: WatermarkStrategy
     ) -> DataStream[T]:
-        """Gives the records timestamps and makes watermarks from them."""
+        """Gives records timestamps, and derives watermarks from them."""
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise FunctionTypeError(
                 "assign_timestamps_and_watermarks takes a WatermarkStrategy, such as "
@@ -366,7 +366,7 @@ class DataStream(StreamBase[T]):
     # Outputs.
 
     def on_error(self, output_tag: OutputTag) -> DataStream[T]:
-        """Sets records aside that fail, with their error, instead of failing the job.
+        """Puts records that fail aside, with their error, instead of failing the job.
 
         For `map`, `flat_map`, `filter` and `process` a record whose function raises goes to the
         side output as a `DeadLetter`, and the function goes on with the next one; so do a timer
@@ -394,7 +394,7 @@ class DataStream(StreamBase[T]):
         return self
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream[Any]:
-        """What the operator emitted under a tag."""
+        """Returns the side output of the operator under a tag."""
         if not isinstance(output_tag, OutputTag):
             raise FunctionTypeError(f"get_side_output() takes an OutputTag, not {output_tag!r}")
         transformation = self._settable("A side output")
@@ -421,7 +421,7 @@ class CachedDataStream(DataStream[T]):
         super().__init__(environment, transformation)
 
     def invalidate(self) -> None:
-        """Forget what is kept; the next job computes it anew."""
+        """Drops the kept records; the next job computes them again."""
         cached = self._transformation
         cached.inputs = [cached.computed]
         if cached.directory is not None:
@@ -433,7 +433,7 @@ class CachedDataStream(DataStream[T]):
 
 
 class KeyedStream(DataStream[T], Generic[K, T]):
-    """A stream whose records have a key; state and timers of the next operator are scoped to it."""
+    """A stream whose records have a key, to which state and timers of the next operator belong."""
 
     class AccumulateType(enum.Enum):
         """The rolling aggregates."""
@@ -461,7 +461,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         )
 
     def get_key_type(self) -> TypeInformation:
-        """The type of the keys."""
+        """Returns the type of the keys."""
         return self._key_type or Types.PICKLED_BYTE_ARRAY()
 
     def get_type(self) -> TypeInformation:
@@ -513,7 +513,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         )
 
     def reduce(self, func: Callable[[T, T], T] | ReduceFunction[T]) -> DataStream[T]:
-        """Combines the records of a key, two by two; emits the result so far with every record.
+        """Combines the records of a key, and emits the result so far for every record.
 
         In batch mode only the final result of each key is emitted.
         """
@@ -546,27 +546,27 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return self._reduce(kind(position))
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream[T]:
-        """Adds a field up for each key."""
+        """Sums up a field for each key."""
         return self._rolling(rolling.SumOf, position_to_sum)
 
     def min(self, position_to_min: int | str = 0) -> DataStream[T]:
-        """The smallest value of a field so far; the other fields are those of the first record."""
+        """Emits the smallest value of a field so far; other fields come from the first record."""
         return self._rolling(rolling.MinOf, position_to_min)
 
     def max(self, position_to_max: int | str = 0) -> DataStream[T]:
-        """The largest value of a field so far; the other fields are those of the first record."""
+        """Emits the largest value of a field so far; other fields come from the first record."""
         return self._rolling(rolling.MaxOf, position_to_max)
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream[T]:
-        """The record with the smallest value of a field so far."""
+        """Emits the record with the smallest value of a field so far."""
         return self._rolling(rolling.MinBy, position_to_min_by)
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream[T]:
-        """The record with the largest value of a field so far."""
+        """Emits the record with the largest value of a field so far."""
         return self._rolling(rolling.MaxBy, position_to_max_by)
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream[K, T]:
-        """Cuts the records of each key into windows.
+        """Divides the records of each key into windows.
 
         Example:
             >>> ds.key_by(lambda r: r.user).window(TumblingEventTimeWindows.of(Time.seconds(10)))
@@ -574,7 +574,7 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return WindowedStream(self, window_assigner)
 
     def interval_join(self, other: KeyedStream[K, V]) -> IntervalJoin[K, T, V]:
-        """Joins records of this stream and another whose times differ by no more than some bounds.
+        """Joins records of this stream and another whose timestamps lie within given bounds.
 
         Example:
             >>> near = clicks.interval_join(views).between(Time.seconds(-5), Time.seconds(0))
@@ -588,11 +588,11 @@ class KeyedStream(DataStream[T], Generic[K, T]):
         return IntervalJoin(self, other)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[K, T]:
-        """Cuts the records of each key into windows of `size` records, a new one every `slide`."""
+        """Divides the records of each key into windows of `size` records, every `slide` records."""
         return self.window(_count_assigner(size, slide))
 
     def get_name(self) -> str:
-        """Not there: a keyed stream is not an operator."""
+        """Refused: a keyed stream is not an operator."""
         raise GraphError("Get name of KeyedStream is not supported.")
 
 

@@ -110,19 +110,19 @@ class _PairedStreams(_Step, Generic[T1, T2]):
 
 
 class JoinedStreams(_PairedStreams[T1, T2]):
-    """Two streams to be joined: `where`, `equal_to`, `window`, `apply` follow in this order."""
+    """Two streams to join: call `where`, `equal_to`, `window` and `apply`, in this order."""
 
     _operation = "join"
 
 
 class CoGroupedStreams(_PairedStreams[T1, T2]):
-    """Two streams to be co-grouped: `where`, `equal_to`, `window`, `apply` follow in this order."""
+    """Two streams to co-group: call `where`, `equal_to`, `window` and `apply`, in this order."""
 
     _operation = "co_group"
 
 
 class Where(_Step):
-    """The first stream has its key."""
+    """The first stream has a key; call `equal_to` next."""
 
     _next = "equal_to"
 
@@ -138,7 +138,7 @@ class Where(_Step):
         key_selector: Callable[[Any], Any] | KeySelector[Any, Any],
         key_type: TypeInformation | None = None,
     ) -> EqualTo:
-        """The key of the records of the second stream; records with equal keys meet."""
+        """Sets the key of the second stream's records; records with equal keys are joined."""
         second = self._second.key_by(key_selector, key_type)
         declared = (self._first._key_type, key_type)
         if None not in declared and declared[0] != declared[1]:
@@ -150,7 +150,7 @@ class Where(_Step):
 
 
 class EqualTo(_Step):
-    """Both streams have their keys."""
+    """Both streams have keys; call `window` next."""
 
     _next = "window"
 
@@ -162,13 +162,13 @@ class EqualTo(_Step):
         self._second = second
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WithWindow:
-        """The windows in which records meet."""
+        """Sets the windows in which records are joined."""
         kind = JoinWindow if self._operation == "join" else CoGroupWindow
         return kind(self._first, self._second, window_assigner)
 
 
 class WithWindow(WindowSettings):
-    """Two streams with keys and windows; say now what is made of the records that meet."""
+    """Two streams with keys and windows; call `apply` next."""
 
     _name: str
 
@@ -184,7 +184,7 @@ class WithWindow(WindowSettings):
 
     @abstractmethod
     def apply(self, function: Any, output_type: TypeInformation | None = None) -> DataStream[Any]:
-        """What is made of the records that meet."""
+        """Applies a function to the records that are joined."""
 
     def _apply(
         self, function: WindowFunction[Any, Any, Any, Any], output_type: TypeInformation | None
@@ -284,7 +284,7 @@ class _FlatJoin(_TwoSided):
 
 
 class IntervalJoin(Generic[K, T1, T2]):
-    """Two keyed streams to be joined by their distance in event time: `between` follows."""
+    """Two keyed streams to join by their distance in event time: call `between` next."""
 
     def __init__(self, left: KeyedStream[K, T1], right: KeyedStream[K, T2]) -> None:
         self._left = left
@@ -292,7 +292,7 @@ class IntervalJoin(Generic[K, T1, T2]):
         self._event_time = True
 
     def in_event_time(self) -> IntervalJoin[K, T1, T2]:
-        """Joins by event time, as it is done anyway."""
+        """Joins by event time, which is the default."""
         self._event_time = True
         return self
 
@@ -302,7 +302,7 @@ class IntervalJoin(Generic[K, T1, T2]):
         return self
 
     def between(self, lower_bound: Any, upper_bound: Any) -> IntervalJoined[K, T1, T2]:
-        """How much later than the left record the right one may be; both bounds are included.
+        """Sets how much later than the left record the right one may be, bounds included.
 
         Args:
             lower_bound: The least difference; negative if the right record may be the earlier one.
@@ -324,7 +324,7 @@ class IntervalJoin(Generic[K, T1, T2]):
 
 
 class IntervalJoined(Generic[K, T1, T2]):
-    """Two keyed streams and the interval in which their records meet; `process` follows."""
+    """Two keyed streams and the interval of their join; call `process` next."""
 
     def __init__(
         self, left: KeyedStream[K, T1], right: KeyedStream[K, T2], lower_ms: int, upper_ms: int
@@ -339,12 +339,12 @@ class IntervalJoined(Generic[K, T1, T2]):
         self._right_late_tag: OutputTag | None = None
 
     def lower_bound_exclusive(self) -> IntervalJoined[K, T1, T2]:
-        """Leave out pairs that are exactly the lower bound apart."""
+        """Excludes pairs that are exactly the lower bound apart."""
         self._lower_inclusive = False
         return self
 
     def upper_bound_exclusive(self) -> IntervalJoined[K, T1, T2]:
-        """Leave out pairs that are exactly the upper bound apart."""
+        """Excludes pairs that are exactly the upper bound apart."""
         self._upper_inclusive = False
         return self
 

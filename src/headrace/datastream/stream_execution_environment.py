@@ -121,9 +121,9 @@ class StreamExecutionEnvironment(EarlierMethods):
     def get_execution_environment(
         configuration: Configuration | None = None,
     ) -> StreamExecutionEnvironment:
-        """A new environment.
+        """Returns a new environment.
 
-        It has the settings of file, process environment, command line and `configuration`.
+        Its settings come from a file, environment variables, the command line and `configuration`.
         """
         if configuration is not None and not isinstance(configuration, Configuration):
             raise FunctionTypeError(
@@ -134,26 +134,26 @@ class StreamExecutionEnvironment(EarlierMethods):
     # Settings.
 
     def get_config(self) -> ExecutionConfig:
-        """Settings of the job as a whole."""
+        """Returns settings of the job as a whole."""
         return self._config
 
     def get_checkpoint_config(self) -> CheckpointConfig:
-        """Settings of checkpoints."""
+        """Returns the settings of checkpoints."""
         return self._checkpoint_config
 
     def get_configuration(self) -> Configuration:
-        """All settings."""
+        """Returns all settings."""
         return self._configuration
 
     def configure(self, configuration: Configuration) -> None:
-        """Add settings; they win over those that are there."""
+        """Adds settings, which override earlier ones."""
         if not isinstance(configuration, Configuration):
             raise FunctionTypeError(f"configure takes a Configuration, not {configuration!r}")
         self._configuration.add_all(configuration)
         check(self._configuration)
 
     def get_parallelism(self) -> int:
-        """Parallelism of operators that set none."""
+        """Returns the parallelism of operators that do not set their own."""
         configured = self._config.get_parallelism()
         return configured if configured > 0 else self._default_parallelism()
 
@@ -165,7 +165,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return int(inside) if master.startswith("local[") and inside.isdigit() else cores()
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
-        """Set the parallelism of operators that set none."""
+        """Sets the parallelism of operators that do not set their own."""
         value = check_parallelism(parallelism)
         self._config.set_parallelism(
             ExecutionConfig.PARALLELISM_DEFAULT if value is None else value
@@ -173,16 +173,16 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self
 
     def get_max_parallelism(self) -> int:
-        """Key groups of operators that set none; -1 if not set."""
+        """Returns the max parallelism of operators that do not set their own; -1 if unset."""
         return self._config.get_max_parallelism()
 
     def set_max_parallelism(self, max_parallelism: int) -> StreamExecutionEnvironment:
-        """Set the number of key groups of operators that set none."""
+        """Sets the max parallelism of operators that do not set their own: their key groups."""
         self._config.set_max_parallelism(check_max_parallelism(max_parallelism))
         return self
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Streaming, batch (rolling aggregates emit final values only), or by the sources."""
+        """Sets streaming, batch (rolling aggregates emit final values only), or automatic mode."""
         if not isinstance(execution_mode, RuntimeExecutionMode):
             raise FunctionTypeError(
                 f"set_runtime_mode takes a RuntimeExecutionMode, not {execution_mode!r}"
@@ -191,7 +191,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self
 
     def is_batch(self) -> bool:
-        """Whether the program is to run in batch mode."""
+        """Returns whether the program runs in batch mode."""
         mode = self._configuration.get(options.RUNTIME_MODE)
         if mode == RuntimeExecutionMode.AUTOMATIC.name:
             return all(source.bounded for source in sources_above(*self._transformations))
@@ -221,12 +221,12 @@ class StreamExecutionEnvironment(EarlierMethods):
         StreamExecutionEnvironment._local_parallelism = check_parallelism(parallelism)
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Give every operator a task of its own."""
+        """Gives every operator a task of its own."""
         self._configuration.set(options.OPERATOR_CHAINING, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
-        """Whether operators may share tasks."""
+        """Returns whether operators may share tasks."""
         return bool(self._configuration.get(options.OPERATOR_CHAINING))
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
@@ -263,18 +263,18 @@ class StreamExecutionEnvironment(EarlierMethods):
     def enable_checkpointing(
         self, interval: int, mode: CheckpointingMode | None = None
     ) -> StreamExecutionEnvironment:
-        """Take a checkpoint every `interval` milliseconds."""
+        """Takes a checkpoint every `interval` milliseconds."""
         self._checkpoint_config.set_checkpoint_interval(interval)
         if mode is not None:
             self._checkpoint_config.set_checkpointing_mode(mode)
         return self
 
     def get_checkpoint_interval(self) -> int:
-        """Milliseconds between checkpoints; -1 if they are off."""
+        """Returns the milliseconds between checkpoints; -1 if they are off."""
         return self._checkpoint_config.get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """Exactly once or at least once."""
+        """Returns exactly once or at least once."""
         return self._checkpoint_config.get_checkpointing_mode()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
@@ -301,19 +301,19 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self._configuration.get_boolean("state.changelog.enabled", False)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
-        """Where savepoints go if nothing else is said."""
+        """The directory of savepoints where none is given."""
         self._configuration.set(options.SAVEPOINT_DIR, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        """Where savepoints go if nothing else is said."""
+        """The directory of savepoints where none is given."""
         directory: str | None = self._configuration.get(options.SAVEPOINT_DIR)
         return directory
 
     # The workers' Python.
 
     def add_python_file(self, file_path: str) -> None:
-        """Add a module, package directory or archive of Python code to the workers' path.
+        """Adds a module, package directory or archive of Python code to the workers' path.
 
         It comes before what was added earlier.
         """
@@ -322,14 +322,14 @@ class StreamExecutionEnvironment(EarlierMethods):
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Install a requirements file for the workers; from a directory of packages if given."""
+        """Installs a requirements file for the workers, from a directory of packages if given."""
         value = requirements_file_path
         if requirements_cache_dir is not None:
             value += f"#{requirements_cache_dir}"
         self._configuration.set(options.PYTHON_REQUIREMENTS, value)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive in the workers' working directory.
+        """Unpacks an archive in the workers' working directory.
 
         It is found there under `target_dir`, or under the archive's name.
         """
@@ -349,19 +349,19 @@ class StreamExecutionEnvironment(EarlierMethods):
         self._configuration.set(option, [value, *known] if first else [*known, value])
 
     def add_jars(self, *jars_path: str) -> None:
-        """Note jars of connectors that headrace has in Python; others are refused."""
+        """Accepts jars of connectors that headrace has in Python; others are refused."""
         accept_jars(jars_path)
         for path in jars_path:
             self._add_path(options.JARS, path)
 
     def add_classpaths(self, *classpaths: str) -> None:
-        """Note jars of connectors that headrace has in Python; others are refused."""
+        """Accepts jars of connectors that headrace has in Python; others are refused."""
         accept_jars(classpaths)
         for path in classpaths:
             self._add_path(options.CLASSPATHS, path)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Make a file known to functions.
+        """Makes a file available to functions.
 
         They find it with `runtime_context.get_distributed_cache().get_file(name)`.
         """
@@ -383,7 +383,7 @@ class StreamExecutionEnvironment(EarlierMethods):
     def from_collection(
         self, collection: Iterable[Any], type_info: TypeInformation | None = None
     ) -> DataStream[Any]:
-        """A stream of the elements of a collection, read by one subtask.
+        """Returns a stream of the elements of a collection, read by one subtask.
 
         Args:
             collection: Any iterable; it is read now.
@@ -406,7 +406,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        """A stream of the records of a source, with timestamps and watermarks by a strategy."""
+        """Returns a stream of a source's records, with timestamps and watermarks by a strategy."""
         if not isinstance(source, Source):
             raise FunctionTypeError(f"from_source takes a Source, not {source!r}")
         if not isinstance(watermark_strategy, WatermarkStrategy):
@@ -426,7 +426,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         source_name: str = "DataFrame Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        """A stream of the rows of a Spark DataFrame, which Spark reads inside the epochs' jobs.
+        """Returns a stream of the rows of a Spark DataFrame, which Spark's tasks read.
 
         See `headrace.datastream.connectors.spark_source.SparkSource`, also for other records than
         rows, and for files.
@@ -438,7 +438,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self.from_source(SparkSource.of(data_frame), strategy, source_name, type_info)
 
     def get_spark_session(self) -> Any:
-        """The Spark session that jobs of this environment run in; it is started if need be."""
+        """Returns the Spark session that jobs of this environment run in; starts it if needed."""
         from headrace.spark.live.choice import session_settings
         from headrace.spark.session import get_or_create_session
 
@@ -450,7 +450,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream[Any]:
-        """A stream of the records that a `SourceFunction` emits."""
+        """Returns a stream of the records that a `SourceFunction` emits."""
         if isinstance(source_func, Source):
             return self.from_source(
                 source_func, WatermarkStrategy.no_watermarks(), source_name, type_info
@@ -485,7 +485,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         )
 
     def generate_sequence(self, from_number: int, to_number: int) -> DataStream[int]:
-        """The numbers from one to another, both included."""
+        """Returns a stream of the numbers from one to another, both included."""
         source = NumberSequenceSource(from_number, to_number)
         return self.from_source(source, WatermarkStrategy.no_watermarks(), "Sequence Source")
 
@@ -494,7 +494,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self.generate_sequence(from_number, to_number)
 
     def read_text_file(self, file_path: str, charset_name: str = "UTF-8") -> DataStream[str]:
-        """The lines of a text file, or of all files in a directory."""
+        """Returns a stream of the lines of a text file, or of all files in a directory."""
         # Late: see from_data_frame.
         from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 
@@ -508,7 +508,7 @@ class StreamExecutionEnvironment(EarlierMethods):
     def socket_text_stream(
         self, hostname: str, port: int, delimiter: str = "\n", max_retry: int = 0
     ) -> DataStream[str]:
-        """Lines from a socket; records that were read before a failure cannot be read again."""
+        """Returns a stream of lines from a socket, which cannot be read again after a failure."""
         # Late: see from_data_frame.
         from headrace.datastream.connectors.socket_source import SocketTextSource
 
@@ -575,7 +575,7 @@ class StreamExecutionEnvironment(EarlierMethods):
     # Graphs.
 
     def get_stream_graph(self, job_name: str | None = None, clear: bool = False) -> StreamGraph:
-        """The program so far as nodes and edges."""
+        """Returns the program so far as nodes and edges."""
         unexecuted.looked_at(self._number)
         # As in Flink, a source that nothing reads is not part of the program.
         read = {t.id for t in computed_from(t for t in self._transformations if t.inputs)}
@@ -586,7 +586,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return graph
 
     def discard(self) -> None:
-        """Forget the program so far: what was built is not run by itself."""
+        """Discards the program so far."""
         unexecuted.looked_at(self._number)
         self._transformations = []
 
@@ -607,11 +607,11 @@ class StreamExecutionEnvironment(EarlierMethods):
         return build_stream_graph(transformations, settings)
 
     def get_job_graph(self, job_name: str | None = None) -> JobGraph:
-        """The program so far with its operators chained."""
+        """Returns the program so far with its operators chained."""
         return build_job_graph(self.get_stream_graph(job_name))
 
     def get_execution_plan(self) -> str:
-        """The program as JSON, in Flink's form."""
+        """Returns the program as JSON, in Flink's form."""
         return plan_json(self.get_stream_graph())
 
     def plan_of(self, build: Callable[[], object]) -> str:
@@ -624,7 +624,7 @@ class StreamExecutionEnvironment(EarlierMethods):
             self._transformations = before
 
     def explain(self) -> str:
-        """The program as text: levels, vertices, partitioning."""
+        """Returns the program as text: levels, vertices, partitioning."""
         return plan_text(self.get_stream_graph())
 
     def picture(self, *streams: StreamBase[Any]) -> str:
@@ -646,7 +646,7 @@ class StreamExecutionEnvironment(EarlierMethods):
     # Execution.
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Run the program and wait for its end."""
+        """Runs the program and waits until it ends."""
         if not self._transformations and self._of_tables is not None:
             # In Flink 1.x an INSERT only ran with this.
             deprecated("execute() after an INSERT", "wait() for the INSERT's result")
@@ -654,7 +654,7 @@ class StreamExecutionEnvironment(EarlierMethods):
         return self._wait_for(self._submit_streams(job_name))
 
     def execute_async(self, job_name: str = _DEFAULT_JOB_NAME) -> JobClient:
-        """Start the program and return at once."""
+        """Starts the program and returns at once."""
         return JobClient(self._submit_streams(job_name))
 
     def execute_collecting(self, collect_id: str, job_name: str | None) -> CloseableIterator[Any]:
@@ -737,7 +737,7 @@ class StreamExecutionEnvironment(EarlierMethods):
             raise
 
     def close(self) -> None:
-        """End of use; the Spark session stays for other environments of this process."""
+        """Ends the use of this environment; the Spark session stays for others of this process."""
 
 
 def cores() -> int:

@@ -79,7 +79,7 @@ class Schema:
 
     @staticmethod
     def new_builder() -> Schema.Builder:
-        """Begin with no columns."""
+        """Returns a builder without columns."""
         return Schema.Builder()
 
     def __eq__(self, other: object) -> bool:
@@ -130,7 +130,7 @@ class Schema:
             self._texts: dict[str | None, str] = {}
 
         def from_schema(self, unresolved_schema: Schema) -> Schema.Builder:
-            """Take over the columns of another schema."""
+            """Adds the columns of another schema."""
             self._columns += unresolved_schema.columns
             self._watermark = unresolved_schema.watermark or self._watermark
             self._key = unresolved_schema.primary_key or self._key
@@ -139,7 +139,7 @@ class Schema:
             return self
 
         def from_resolved_schema(self, resolved_schema: Any) -> Schema.Builder:
-            """Take over the columns of a table, with its watermark and key."""
+            """Adds the columns, watermark and key of a table."""
             for column in resolved_schema.get_columns():
                 column.declare(self)
                 self._columns[-1] = replace(self._columns[-1], comment=column.get_comment())
@@ -151,7 +151,7 @@ class Schema:
             return self
 
         def from_row_data_type(self, data_type: DataType) -> Schema.Builder:
-            """Take over the fields of a row."""
+            """Adds the fields of a row type."""
             if not isinstance(data_type, RowType):
                 raise ConfigurationError("Data type of ROW expected.")
             return self.from_fields(data_type.names, data_type.field_types())
@@ -159,7 +159,7 @@ class Schema:
         def from_fields(
             self, field_names: Sequence[str], field_data_types: Sequence[DataType]
         ) -> Schema.Builder:
-            """Add columns by name and type."""
+            """Adds columns by name and type."""
             if len(field_names) != len(field_data_types):
                 raise ConfigurationError(
                     "Field names and field data types must have the same length."
@@ -169,7 +169,7 @@ class Schema:
             return self
 
         def column(self, column_name: str, data_type: DataType | str) -> Schema.Builder:
-            """Add a column that is stored."""
+            """Adds a column that is stored."""
             self._columns.append(ColumnDefinition(column_name, self._type(column_name, data_type)))
             return self
 
@@ -182,7 +182,7 @@ class Schema:
             return given
 
         def column_by_expression(self, column_name: str, expr: Any) -> Schema.Builder:
-            """Add a column that is computed of others."""
+            """Adds a column that is computed from others."""
             node, text, self._texts[column_name] = _expression(expr)
             self._columns.append(
                 ColumnDefinition(
@@ -201,7 +201,7 @@ class Schema:
             metadata_key: str | None = None,
             is_virtual: bool = False,
         ) -> Schema.Builder:
-            """Add a column that the connector knows, such as a timestamp."""
+            """Adds a column with metadata of the connector, such as a timestamp."""
             self._columns.append(
                 ColumnDefinition(
                     column_name,
@@ -214,14 +214,14 @@ class Schema:
             return self
 
         def watermark(self, column_name: str, watermark_expr: Any) -> Schema.Builder:
-            """Make event time of a column, with a watermark that follows it."""
+            """Declares a column to be event time, and its watermark."""
             node, text, self._texts[None] = _expression(watermark_expr)
             is_sql = isinstance(watermark_expr, str)
             self._watermark = WatermarkDefinition((column_name,), node, text, is_sql)
             return self
 
         def primary_key(self, *column_names: str) -> Schema.Builder:
-            """Say which columns tell rows apart."""
+            """Declares the primary key."""
             if not column_names:
                 raise ConfigurationError(
                     "Primary key constraint must be defined for at least a single column."
@@ -232,11 +232,11 @@ class Schema:
             return self
 
         def primary_key_named(self, constraint_name: str, *column_names: str) -> Schema.Builder:
-            """Say which columns tell rows apart, under a name."""
+            """Declares the primary key, with a name."""
             self.primary_key(*column_names)
             self._key_name = constraint_name
             return self
 
         def build(self) -> Schema:
-            """The schema."""
+            """Returns the schema."""
             return Schema(self._columns, self._watermark, self._key, self._key_name, self._texts)

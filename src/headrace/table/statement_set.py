@@ -23,14 +23,14 @@ __all__ = ["StatementSet"]
 
 
 class StatementSet:
-    """INSERTs that run as one job; what they have in common is computed once."""
+    """INSERTs that run as one job; what they share is computed once."""
 
     def __init__(self, environment: TableEnvironment) -> None:
         self._environment = environment
         self._plans: list[n.Sink] = []
 
     def add_insert_sql(self, stmt: str) -> StatementSet:
-        """Add an INSERT statement."""
+        """Adds an INSERT statement."""
         statement = parse_statement(stmt)
         if not isinstance(statement, s.Insert):
             raise TableException("Only insert statement is supported now.")
@@ -38,18 +38,18 @@ class StatementSet:
         return self
 
     def add(self, table_pipeline: TablePipeline) -> StatementSet:
-        """Add rows on their way to a table."""
+        """Adds what `Table.insert_into` returned."""
         self._plans.append(table_pipeline._plan)
         return self
 
     def add_insert(
         self, target_path_or_descriptor: Any, table: Table, overwrite: bool = False
     ) -> StatementSet:
-        """Add the rows of a table on their way to another one."""
+        """Adds an INSERT of a table's rows into another table."""
         return self.add(table.insert_into(target_path_or_descriptor, overwrite))
 
     def explain(self, *extra_details: Any) -> str:
-        """The plans as text."""
+        """Returns the plans as text."""
         if not self._plans:
             return ""
         return explain_plans(
@@ -57,11 +57,11 @@ class StatementSet:
         )
 
     def print_explain(self, *extra_details: Any) -> None:
-        """Show the plans."""
+        """Prints the plans."""
         print(self.explain(*extra_details))
 
     def execute(self) -> TableResult:
-        """Start one job for all of them, and begin anew."""
+        """Starts one job for all of them, and empties the set."""
         if not self._plans:
             raise SqlError(
                 "No operators defined in streaming topology. Cannot execute. Add an INSERT first"
@@ -70,12 +70,12 @@ class StatementSet:
         return TableResult(session_of(self._environment).run_inserts(plans))
 
     def attach_as_datastream(self) -> None:
-        """Add them to the stream environment's program, which its `execute` starts."""
+        """Adds them to the stream environment's program, which its `execute` starts."""
         session_of(self._environment).translator().translate(*self._plans)
         self._plans = []
 
     def compile_plan(self) -> Any:
-        """Refused: a plan is compiled of SQL text."""
+        """Refused: plans are compiled from SQL text."""
         raise SqlError(
             "a statement set built with method calls cannot be compiled; write EXECUTE STATEMENT "
             "SET BEGIN ... END as text for TableEnvironment.compile_plan_sql"

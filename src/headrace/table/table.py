@@ -66,7 +66,7 @@ _SHOWN = 10
 
 
 class Table(RelationBase):
-    """A relation of a table environment; each method makes a new one.
+    """A relation of a table environment; each method returns a new one.
 
     Example:
         >>> from headrace.table.expressions import col
@@ -103,11 +103,11 @@ class Table(RelationBase):
     # Columns and rows.
 
     def select(self, *fields: Any) -> Table:
-        """Columns, or aggregates of all rows."""
+        """Selects columns, or aggregates over all rows."""
         return self._with(self._binding().select(fields))
 
     def alias(self, field: str, *fields: str) -> Table:
-        """With other names for the first columns."""
+        """Renames the first columns."""
         names = [field, *fields]
         if len(names) > len(self._plan.schema):
             raise SqlError("Aliasing more fields than we actually have.")
@@ -123,7 +123,7 @@ class Table(RelationBase):
         return self._with(renamed(session_of(self._environment).binding(), self._plan, names))
 
     def filter(self, predicate: Any) -> Table:
-        """Rows for which a condition is TRUE."""
+        """Keeps the rows for which a condition is TRUE."""
         return self._with(self._binding().filtered(predicate))
 
     def where(self, predicate: Any) -> Table:
@@ -131,7 +131,7 @@ class Table(RelationBase):
         return self.filter(predicate)
 
     def add_columns(self, *fields: Any) -> Table:
-        """With more columns."""
+        """Appends columns."""
         binding = self._binding()
         twice = repeated([*self._plan.schema.names, *binding.added_names(binding.nodes(fields))])
         if twice is not None:
@@ -139,14 +139,14 @@ class Table(RelationBase):
         return self._added(binding, fields)
 
     def add_or_replace_columns(self, *fields: Any) -> Table:
-        """With more columns; those of the same name are replaced."""
+        """Appends columns; columns of the same name are replaced."""
         return self._added(self._binding(), fields)
 
     def _added(self, binding: TableBinding, fields: Sequence[Any]) -> Table:
         return self._with(binding.with_columns(binding.nodes(fields)))
 
     def rename_columns(self, *fields: Any) -> Table:
-        """With other names for some columns, written as `col('a').alias('b')`."""
+        """Renames columns; each is given as `col('a').alias('b')`."""
         new = {}
         for field in fields:
             node = node_of(field)
@@ -160,40 +160,40 @@ class Table(RelationBase):
         return self._renamed([new.get(name, name) for name in self._plan.schema.names])
 
     def drop_columns(self, *fields: Any) -> Table:
-        """Without some columns."""
+        """Drops columns."""
         head, *tails = fields
         return self.select(without_columns(head, *tails))
 
     def distinct(self) -> Table:
-        """Different rows only."""
+        """Drops duplicate rows."""
         return self._with(distinct(self._plan))
 
     # Groups and windows.
 
     def group_by(self, *fields: Any) -> GroupedTable:
-        """Groups of rows; `select` says what is wanted of them."""
+        """Groups the rows; `select` then names the columns of the result."""
         return GroupedTable(self, fields)
 
     def window(self, window: GroupWindow) -> GroupWindowedTable:
-        """Windows of rows; `group_by` must name the window."""
+        """Assigns rows to windows; the `group_by` that follows must name the window."""
         if not isinstance(window, GroupWindow):
             raise SqlError("window() takes Tumble, Slide or Session with on() and alias()")
         return GroupWindowedTable(self, window)
 
     def over_window(self, *over_windows: OverWindow) -> OverWindowedTable:
-        """Windows of rows around each row, for `over` in `select`."""
+        """Defines windows of rows around each row, for `over` in `select`."""
         return OverWindowedTable(self, over_windows)
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """An aggregate function of all rows."""
+        """Aggregates all rows with a function."""
         return self.group_by().aggregate(func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """A table aggregate function of all rows."""
+        """Aggregates all rows with a table aggregate function."""
         return self.group_by().flat_aggregate(func)
 
     def map(self, func: Any) -> Table:
-        """A function of each row that gives a row; without arguments it gets the whole row."""
+        """Applies a function that returns a row; without arguments it gets the whole row."""
         names: tuple[str, ...] = ()
         node = row_call(func, self._plan)
         if isinstance(node, x.Alias):
@@ -208,7 +208,7 @@ class Table(RelationBase):
         return result.alias(*(names or made))
 
     def flat_map(self, func: Any) -> Table:
-        """A table function of each row; without arguments it gets the whole row."""
+        """Applies a table function to each row; without arguments it gets the whole row."""
         context = session_of(self._environment).binding()
         node = row_call(func, self._plan)
         call = node.value if isinstance(node, x.Alias) else node
@@ -223,27 +223,27 @@ class Table(RelationBase):
     # Several tables.
 
     def union_all(self, right: Table) -> Table:
-        """All rows of both tables."""
+        """Returns all rows of both tables."""
         return self._with(union_of(self._same_types(right, "UNION ALL")))
 
     def union(self, right: Table) -> Table:
-        """Different rows of both tables."""
+        """Returns all rows of both tables, without duplicates."""
         return self._with(distinct(union_of(self._same_types(right, "UNION"))))
 
     def intersect(self, right: Table) -> Table:
-        """Different rows that both tables have."""
+        """Returns the rows that are in both tables, without duplicates."""
         return self._set_operation(right, "INTERSECT", False)
 
     def intersect_all(self, right: Table) -> Table:
-        """Rows that both tables have, as often as both have them."""
+        """Returns the rows that are in both tables, as often as in both."""
         return self._set_operation(right, "INTERSECT", True)
 
     def minus(self, right: Table) -> Table:
-        """Different rows that the other table has not."""
+        """Returns the rows that are not in the other table, without duplicates."""
         return self._set_operation(right, "EXCEPT", False)
 
     def minus_all(self, right: Table) -> Table:
-        """Rows that the other table has not as often."""
+        """Returns the rows of this table, each less often by how often the other table has it."""
         return self._set_operation(right, "EXCEPT", True)
 
     def _check_environment(self, right: Table) -> None:
@@ -260,19 +260,19 @@ class Table(RelationBase):
         return self._with(n.SetOperation(left.schema, left, other, kind, everything))
 
     def join(self, right: Table, join_predicate: Any = None) -> Table:
-        """Rows of both tables that fulfil a condition together."""
+        """Joins the rows of both tables that meet a condition."""
         return self._joined(right, JoinKind.INNER, join_predicate)
 
     def left_outer_join(self, right: Table, join_predicate: Any = None) -> Table:
-        """All rows of this table, with those of another that fulfil a condition."""
+        """Joins like `join`, and keeps all rows of this table."""
         return self._joined(right, JoinKind.LEFT, join_predicate)
 
     def right_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """All rows of another table, with those of this one that fulfil a condition."""
+        """Joins like `join`, and keeps all rows of the other table."""
         return self._joined(right, JoinKind.RIGHT, join_predicate)
 
     def full_outer_join(self, right: Table, join_predicate: Any) -> Table:
-        """All rows of both tables, together where they fulfil a condition."""
+        """Joins like `join`, and keeps all rows of both tables."""
         return self._joined(right, JoinKind.FULL, join_predicate)
 
     def _joined(self, right: Table, kind: JoinKind, predicate: Any) -> Table:
@@ -281,19 +281,19 @@ class Table(RelationBase):
         return self._with(join_tables(context, self._plan, plan_of(right), kind, predicate))
 
     def join_lateral(self, table_function_call: Any, join_predicate: Any = None) -> Table:
-        """Each row with the rows that a table function makes of it."""
+        """Joins each row with the rows that a table function returns for it."""
         return self._lateral(table_function_call, join_predicate, outer=False)
 
     def left_outer_join_lateral(
         self, table_function_call: Any, join_predicate: Any = None
     ) -> Table:
-        """Each row with the rows of a table function; rows without any stay."""
+        """Joins like `join_lateral`, and keeps rows for which the function returns none."""
         return self._lateral(table_function_call, join_predicate, outer=True)
 
     def create_temporal_table_function(
         self, time_attribute: Any, primary_key: Any
     ) -> TemporalTableFunction:
-        """A function of a time that gives the rows of this table which were valid then.
+        """Returns a table function of a time, which gives the rows that were valid then.
 
         Args:
             time_attribute: The event time or processing time from which on a row is valid.
@@ -315,35 +315,35 @@ class Table(RelationBase):
     # Process table functions.
 
     def process(self, function: Any, *arguments: Any, **named: Any) -> Table:
-        """The rows that a process table function makes of each row; see `PartitionedTable`."""
+        """Applies a process table function to each row; see `PartitionedTable`."""
         return self.partition_by().process(function, *arguments, **named)
 
     def partition_by(self, *fields: Any) -> PartitionedTable:
-        """Rows that belong together, for a process table function with set semantics."""
+        """Partitions the rows, for a process table function with set semantics."""
         return PartitionedTable(self, fields)
 
     def as_argument(self, name: str) -> NamedTable:
-        """The table as the argument of that name, for a process table function."""
+        """Names the table as an argument, for a process table function."""
         return self.partition_by().as_argument(name)
 
     # Order.
 
     def order_by(self, *fields: Any) -> Table:
-        """In an order: by time in a stream, by anything in batch mode or with `limit`."""
+        """Sorts the rows: a stream by time, in batch mode or with `limit` by any columns."""
         return self._with(self._binding().ordered(fields))
 
     def offset(self, offset: int) -> Table:
-        """Without the first rows."""
+        """Skips the first rows."""
         if offset < 0:
             raise SqlError("Offset should be greater or equal 0")
         return self._limited(offset, None)
 
     def fetch(self, fetch: int) -> Table:
-        """The first rows."""
+        """Returns the first rows."""
         return self._limited(0, fetch)
 
     def limit(self, fetch: int, offset: int = 0) -> Table:
-        """Some rows, after others."""
+        """Returns `fetch` rows after the first `offset` ones."""
         return self._limited(offset, fetch)
 
     def _limited(self, offset: int, fetch: int | None) -> Table:
@@ -354,34 +354,34 @@ class Table(RelationBase):
     # Running.
 
     def execute(self) -> TableResult:
-        """Start the query; its rows come while it runs."""
+        """Starts the query; its rows arrive while it runs."""
         return TableResult(session_of(self._environment).run_query(self._plan))
 
     def execute_insert(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TableResult:
-        """Start a job that writes the rows to a table."""
+        """Starts a job that writes the rows to a table."""
         return self.insert_into(table_path_or_descriptor, overwrite).execute()
 
     def insert_into(self, table_path_or_descriptor: Any, overwrite: bool = False) -> TablePipeline:
-        """The rows on their way to a table, for a statement set."""
+        """Returns an INSERT into a table, for a statement set."""
         path = self._environment._path_of(table_path_or_descriptor, self._plan.schema)
         session = session_of(self._environment)
         plan = session.sink_plan(path, self._plan, overwrite=overwrite)
         return TablePipeline(self._environment, plan)
 
     def to_pandas(self) -> Any:
-        """All rows as a `pandas.DataFrame`; waits for the end of the job."""
+        """Returns all rows as a `pandas.DataFrame`; waits until the job has ended."""
         with self.execute().collect() as rows:
             zone = ZoneInfo(session_of(self._environment).zone)
             return to_pandas(rows, self._plan.schema, zone)
 
     def head(self, n: int = 5) -> list[Row]:
-        """The first rows as they come; a query that never ends is ended after them."""
+        """Returns the first rows that arrive, and then ends the query."""
         _check_count(n)
         with self.execute().collect() as rows:
             return list(islice(rows, n))
 
     def show(self, n: int = 20) -> None:
-        """Print the first rows as a table; a query that never ends is ended after them."""
+        """Prints the first rows that arrive as a table, and then ends the query."""
         _check_count(n)
         result = session_of(self._environment).run_query(self._plan)
         print_result(replace(result, rows=lambda: islice(result.rows(), n)))
@@ -420,24 +420,24 @@ class Table(RelationBase):
         return self._with(changelog_call(context, function, self._plan, arguments))
 
     def get_resolved_schema(self) -> ResolvedSchema:
-        """The columns; of a table of a catalog as they were declared, with all types known."""
+        """Returns the columns with their types, as a table of a catalog declares them."""
         return resolved_schema(session_of(self._environment), self._plan, self._entry)
 
     def get_schema(self) -> TableSchema:
-        """The columns."""
+        """Returns the columns."""
         return TableSchema.of_resolved(self.get_resolved_schema())
 
     def print_schema(self) -> None:
-        """Show the columns."""
+        """Prints the columns."""
         print(self.get_resolved_schema())
 
     def explain(self, *extra_details: Any) -> str:
-        """The plan as text."""
+        """Returns the plan as text."""
         names = detail_names(extra_details)
         return explain_plans(session_of(self._environment), [self._plan], names)
 
     def print_explain(self, *extra_details: Any) -> None:
-        """Show the plan."""
+        """Prints the plan."""
         print(self.explain(*extra_details))
 
 
@@ -467,21 +467,21 @@ class GroupedTable:
 
     @property
     def columns(self) -> list[Any]:
-        """The groups without the window."""
+        """The grouping columns, without the window."""
         name = "" if self._window is None else self._window.name
         return [g for g in self._groups if node_of(g) != x.Name((name,))]
 
     def select(self, *fields: Any) -> Table:
-        """Columns of the groups, and aggregates of their rows."""
+        """Selects columns of the groups and aggregates of their rows."""
         binding = self._table._binding()
         return self._table._with(binding.grouped(self._groups, fields, self._window))
 
     def aggregate(self, func: Any) -> AggregatedTable:
-        """An aggregate function whose result is a row."""
+        """Aggregates each group with a function whose result is a row."""
         return AggregatedTable(self, func)
 
     def flat_aggregate(self, func: Any) -> FlatAggregateTable:
-        """A table aggregate function: any number of rows for each group."""
+        """Aggregates with a table aggregate function: any number of rows for each group."""
         return FlatAggregateTable(self, func)
 
 
@@ -493,7 +493,7 @@ class GroupWindowedTable:
         self._window = window
 
     def group_by(self, *fields: Any) -> WindowGroupedTable:
-        """Groups of rows in each window; one of them is the window's name."""
+        """Groups the rows of each window; one of the columns is the window's name."""
         return WindowGroupedTable(self._table, fields, self._window)
 
 
@@ -509,7 +509,7 @@ class OverWindowedTable:
         self._windows = windows
 
     def select(self, *fields: Any) -> Table:
-        """Columns, and aggregates over the windows."""
+        """Selects columns and aggregates over the windows."""
         binding = self._table._binding()
         return self._table._with(binding.over(self._windows, fields))
 
@@ -522,7 +522,7 @@ class AggregatedTable:
         self._func = func
 
     def select(self, *fields: Any) -> Table:
-        """Columns of the groups, and fields of the function's result."""
+        """Selects columns of the groups and fields of the function's result."""
         node = row_call(self._func, plan_of(self._grouped._table))
         names: tuple[str, ...] = ()
         if isinstance(node, x.Alias):
@@ -561,7 +561,7 @@ class FlatAggregateTable:
         self._func = func
 
     def select(self, *fields: Any) -> Table:
-        """Columns of the groups, and of the function's rows."""
+        """Selects columns of the groups and of the function's rows."""
         grouped = self._grouped
         context = session_of(grouped._table._environment).binding()
         node = row_call(self._func, plan_of(grouped._table))

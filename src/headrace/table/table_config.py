@@ -21,7 +21,7 @@ class TableConfig(SessionConfig):
 
     @staticmethod
     def get_default() -> TableConfig:
-        """Settings of nobody yet."""
+        """Returns the default settings."""
         return TableConfig()
 
     def set_local_timezone(self, timezone_id: str) -> None:
@@ -33,12 +33,12 @@ class TableConfig(SessionConfig):
             raise ConfigurationError(f"Unknown time-zone ID: {timezone_id}. {error}") from error
 
     def get_idle_state_retention(self) -> datetime.timedelta:
-        """How long state of a key is kept after its last change; zero is for ever."""
+        """Returns how long the state of a key is kept after its last change; zero means forever."""
         kept: datetime.timedelta = self.read(table_options.STATE_TTL)
         return kept
 
     def set_idle_state_retention(self, duration: datetime.timedelta) -> None:
-        """Set how long state of a key is kept after its last change."""
+        """Sets how long the state of a key is kept after its last change."""
         self._configuration.set(table_options.STATE_TTL, duration)
 
     def get_max_generated_code_length(self) -> int:
@@ -51,7 +51,7 @@ class TableConfig(SessionConfig):
         self._configuration.set(table_options.GENERATED_CODE_LENGTH, max_generated_code_length)
 
     def get_sql_dialect(self) -> int:
-        """The dialect of SQL."""
+        """Returns the dialect of SQL."""
         hive = self.read(table_options.SQL_DIALECT) == "hive"
         return SqlDialect.HIVE if hive else SqlDialect.DEFAULT
 

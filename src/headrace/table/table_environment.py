@@ -63,7 +63,7 @@ __all__ = ["StreamTableEnvironment", "TableEnvironment"]
 
 
 class TableEnvironment(CatalogEnvironment):
-    """Keeps catalogs and settings, makes tables and runs statements.
+    """Holds catalogs and settings, creates tables and runs statements.
 
     Example:
         >>> t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
@@ -77,13 +77,13 @@ class TableEnvironment(CatalogEnvironment):
 
     @staticmethod
     def create(environment_settings: EnvironmentSettings | Configuration) -> TableEnvironment:
-        """A new environment with an execution environment of its own."""
+        """Returns a new environment with an execution environment of its own."""
         settings = as_settings(environment_settings)
         env = StreamExecutionEnvironment.get_execution_environment(settings.get_configuration())
         return TableEnvironment(new_session(env, settings))
 
     def get_config(self) -> TableConfig:
-        """The settings of the session."""
+        """Returns the settings of the session."""
         return TableConfig(self._session.config.get_configuration())
 
     # SQL.
@@ -99,11 +99,11 @@ class TableEnvironment(CatalogEnvironment):
         return html_facts("table environment", facts)
 
     def execute_sql(self, stmt: str) -> TableResult:
-        """Run one statement; queries and INSERTs start a job."""
+        """Runs one statement; a query or an INSERT starts a job."""
         return TableResult(self._executor.execute(stmt))
 
     def sql_query(self, query: str) -> Table:
-        """The table of a query's text."""
+        """Returns the result of a query as a table."""
         statement = parse_statement(query)
         if not isinstance(statement, s.Query):
             raise SqlError(
@@ -113,30 +113,30 @@ class TableEnvironment(CatalogEnvironment):
         return Table(self, self._session.query_plan(statement.tree, query))
 
     def explain_sql(self, stmt: str, *extra_details: Any) -> str:
-        """The plan of a statement as text."""
+        """Returns the plan of a statement as text."""
         statement = parse_statement(stmt)
         return explain_statement(self._session, statement, stmt, detail_names(extra_details))
 
     def compile_plan_sql(self, stmt: str) -> CompiledPlan:
-        """Compile INSERT statements to a plan that can be kept and run later."""
+        """Compiles an INSERT to a plan that can be stored and run later."""
         return CompiledPlan.of_statement(self, stmt)
 
     def load_plan(self, plan_reference: PlanReference) -> CompiledPlan:
-        """A plan that was kept."""
+        """Loads a stored plan."""
         return CompiledPlan.of_reference(self, plan_reference)
 
     def execute_plan(self, plan_reference: PlanReference) -> TableResult:
-        """Run a plan that was kept."""
+        """Runs a stored plan."""
         return self.load_plan(plan_reference).execute()
 
     def create_statement_set(self) -> StatementSet:
-        """Several INSERTs as one job."""
+        """Returns a set for several INSERTs that run as one job."""
         return StatementSet(self)
 
     # Tables.
 
     def from_path(self, path: str) -> Table:
-        """The table of a name."""
+        """Returns the table or view with a name."""
         parts = path_of(path)
         plan = self._session.find_table(parts, {})
         if plan is None:
@@ -145,11 +145,11 @@ class TableEnvironment(CatalogEnvironment):
         return Table(self, plan, self._session.catalogs.find_table(parts))
 
     def from_descriptor(self, descriptor: TableDescriptor) -> Table:
-        """The table of a descriptor."""
+        """Returns the table that a descriptor declares."""
         return self.from_path(self._path_of(descriptor)[0])
 
     def from_model(self, path_or_descriptor: str | ModelDescriptor) -> Model:
-        """The model of a name, or of a descriptor."""
+        """Returns the model with a name, or the one that a descriptor declares."""
         context = self._session.binding()
         if isinstance(path_or_descriptor, ModelDescriptor):
             entry = path_or_descriptor.entry()
@@ -165,7 +165,7 @@ class TableEnvironment(CatalogEnvironment):
     def from_elements(
         self, elements: Iterable[Any], schema: Any = None, verify_schema: bool = True
     ) -> Table:
-        """A table of Python objects; without a schema their types are found out.
+        """Returns a table of Python objects; without a schema their types are inferred.
 
         Args:
             elements: Tuples, lists, dicts or rows; plain values make a single column.
@@ -187,11 +187,11 @@ class TableEnvironment(CatalogEnvironment):
         return Table(self, values_plan(rows, schema, zone, verify_schema))
 
     def from_pandas(self, pdf: Any, schema: Any = None, splits_num: int = 1) -> Table:
-        """A table of a `pandas.DataFrame`."""
+        """Returns a table with the rows of a `pandas.DataFrame`."""
         return Table(self, from_pandas_plan(pdf, schema, ZoneInfo(self._session.zone)))
 
     def from_call(self, function: Any, *arguments: Any, **named: Any) -> Table:
-        """The rows of a process table function.
+        """Calls a process table function and returns its rows.
 
         Args:
             function: A `ProcessTableFunction`, its class, or the name of a registered one.
@@ -208,7 +208,7 @@ class TableEnvironment(CatalogEnvironment):
         descriptor: TableDescriptor,
         ignoreIfExists: bool = False,
     ) -> bool:
-        """Make a table known; False if it was there already."""
+        """Creates a table; returns False if it already exists."""
         return self._session.catalogs.create_table(
             path_of(path), descriptor.entry(), False, ignoreIfExists
         )
@@ -219,13 +219,13 @@ class TableEnvironment(CatalogEnvironment):
         descriptor: TableDescriptor,
         ignoreIfExists: bool = False,
     ) -> None:
-        """Make a table known until the session ends."""
+        """Creates a table that exists until the session ends."""
         self._session.catalogs.create_table(path_of(path), descriptor.entry(), True, ignoreIfExists)
 
     def create_temporary_lookup_table(
         self, path: str, schema: Schema, source: Any, options: dict[str, str] | None = None
     ) -> None:
-        """Make a table known until the session ends whose rows Python code finds.
+        """Creates a table until the session ends whose rows are looked up by Python code.
 
         Join it with `FOR SYSTEM_TIME AS OF` a column of processing time, or search it with
         `VECTOR_SEARCH`.
@@ -246,7 +246,7 @@ class TableEnvironment(CatalogEnvironment):
     def create_temporary_view(
         self, view_path: str, table_or_data_stream: Any, *fields_or_schema: Any
     ) -> None:
-        """Make a table or a stream known by a name until the session ends."""
+        """Gives a table or a stream a name until the session ends."""
         table = table_or_data_stream
         if isinstance(table, DataStream):
             table = self._table_of_stream(table, *fields_or_schema)
@@ -255,7 +255,7 @@ class TableEnvironment(CatalogEnvironment):
         self._session.catalogs.create_table(path_of(view_path), _view(table), temporary=True)
 
     def create_view(self, view_path: str, table: Table, ignore_if_exists: bool = False) -> bool:
-        """Make a table known by a name; False if there was one already."""
+        """Creates a view of a table; returns False if it already exists."""
         return self._session.catalogs.create_table(
             path_of(view_path), _view(table), False, ignore_if_exists
         )
@@ -286,30 +286,30 @@ class TableEnvironment(CatalogEnvironment):
         return path_of(path_or_descriptor)
 
     def drop_temporary_view(self, view_path: str) -> bool:
-        """Forget a temporary view; False if there was none."""
+        """Drops a temporary view; returns False if there is none."""
         return self._session.catalogs.drop_table(path_of(view_path), True, True, "VIEW")
 
     def drop_view(self, view_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Forget a view; False if there was none."""
+        """Drops a view; returns False if there is none."""
         path = path_of(view_path)
         return self._session.catalogs.drop_table(path, False, ignore_if_not_exists, "VIEW")
 
     def drop_temporary_table(self, table_path: str) -> bool:
-        """Forget a temporary table; False if there was none."""
+        """Drops a temporary table; returns False if there is none."""
         return self._session.catalogs.drop_table(path_of(table_path), True, True)
 
     def drop_table(self, table_path: str, ignore_if_not_exists: bool = True) -> bool:
-        """Forget a table; False if there was none."""
+        """Drops a table; returns False if there is none."""
         return self._session.catalogs.drop_table(path_of(table_path), False, ignore_if_not_exists)
 
     # Functions.
 
     def create_temporary_function(self, path: str, function: Any) -> None:
-        """Make a function known by a name until the session ends."""
+        """Registers a function until the session ends."""
         register_function(self._session, path_of(path), as_wrapper(function))
 
     def create_temporary_system_function(self, name: str, function: Any) -> None:
-        """Make a function known by a name in all databases until the session ends."""
+        """Registers a function for all databases until the session ends."""
         register_function(self._session, (name,), as_wrapper(function), system=True)
 
     def create_java_function(
@@ -327,33 +327,33 @@ class TableEnvironment(CatalogEnvironment):
         raise _no_java(function_class_name)
 
     def drop_temporary_function(self, path: str) -> bool:
-        """Forget a temporary function; False if there was none."""
+        """Drops a temporary function; returns False if there is none."""
         statement = s.Drop("FUNCTION", path_of(path), if_exists=True, temporary=True)
         return drop_function(self._session, statement)
 
     def drop_temporary_system_function(self, name: str) -> bool:
-        """Forget a temporary system function; False if there was none."""
+        """Drops a temporary system function; returns False if there is none."""
         statement = s.Drop("FUNCTION", (name,), if_exists=True, system=True)
         return drop_function(self._session, statement)
 
     def drop_function(self, path: str) -> bool:
-        """Forget a function; False if there was none."""
+        """Drops a function; returns False if there is none."""
         return drop_function(self._session, s.Drop("FUNCTION", path_of(path), if_exists=True))
 
     # The workers' Python.
 
     def add_python_file(self, file_path: str) -> None:
-        """Add a module, package directory or archive of Python code to the workers' path."""
+        """Adds a module, package directory or archive of Python code to the workers' path."""
         self._session.env.add_python_file(file_path)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Install a requirements file for the workers."""
+        """Installs a requirements file for the workers."""
         self._session.env.set_python_requirements(requirements_file_path, requirements_cache_dir)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Unpack an archive in the workers' working directory."""
+        """Unpacks an archive in the workers' working directory."""
         self._session.env.add_python_archive(archive_path, target_dir)
 
 
@@ -365,7 +365,7 @@ class StreamTableEnvironment(TableEnvironment):
         stream_execution_environment: StreamExecutionEnvironment | None = None,
         environment_settings: EnvironmentSettings | None = None,
     ) -> StreamTableEnvironment:
-        """A new environment, of a given execution environment if there is one."""
+        """Returns a new environment over the given execution environment, or a new one."""
         env = stream_execution_environment
         settings = as_settings(environment_settings or _settings_of(env))
         if env is None:
@@ -374,7 +374,7 @@ class StreamTableEnvironment(TableEnvironment):
         return StreamTableEnvironment(new_session(env, settings))
 
     def from_data_stream(self, data_stream: DataStream[Any], *fields_or_schema: Any) -> Table:
-        """A table of a stream: rows become rows, other records a single column.
+        """Turns a stream into a table: rows stay rows, other records become one column.
 
         Args:
             data_stream: The stream; its type says the columns' types.
@@ -398,7 +398,7 @@ class StreamTableEnvironment(TableEnvironment):
         schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> Table:
-        """A table of a stream of changes: each `Row` has its kind.
+        """Turns a stream of changes into a table: the kind of each `Row` says what it does.
 
         Args:
             data_stream: The stream.
@@ -411,7 +411,7 @@ class StreamTableEnvironment(TableEnvironment):
         return Table(self, plan, entry and described(entry, data_stream, plan))
 
     def to_data_stream(self, table: Table) -> DataStream[Any]:
-        """A stream of rows; the table must only ever grow."""
+        """Turns a table that only grows into a stream of rows."""
         return table_stream(self._session, plan_of(table), ChangelogMode.insert_only())
 
     def to_changelog_stream(
@@ -420,7 +420,7 @@ class StreamTableEnvironment(TableEnvironment):
         target_schema: Schema | None = None,
         changelog_mode: ChangelogMode | None = None,
     ) -> DataStream[Any]:
-        """A stream of changes: each `Row` has its kind.
+        """Turns a table into a stream of changes: the kind of each `Row` says what it does.
 
         Args:
             table: The table.
@@ -439,7 +439,7 @@ class StreamTableEnvironment(TableEnvironment):
     def to_append_stream(
         self, table: Table, type_info: TypeInformation | None = None
     ) -> DataStream[Any]:
-        """A stream of rows of a type; the table must only ever grow."""
+        """Turns a table that only grows into a stream of rows of a type."""
         if type_info is not None:
             check_stream_type(plan_of(table).schema, type_info)
         stream = self.to_data_stream(table)
@@ -448,7 +448,7 @@ class StreamTableEnvironment(TableEnvironment):
     def to_retract_stream(
         self, table: Table, type_info: TypeInformation | None = None
     ) -> DataStream[Any]:
-        """A stream of pairs: True and a row that comes, False and a row that goes."""
+        """Turns a table into a stream of pairs: True and an added row, False and a removed one."""
         stream = self.to_changelog_stream(table)
         if type_info is None:
             return stream.map(_as_pair)

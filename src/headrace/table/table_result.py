@@ -32,11 +32,11 @@ class TableResult:
         self._result = result
 
     def get_job_client(self) -> JobClient | None:
-        """The job, if there is one."""
+        """Returns the client of the job, or None."""
         return self._result.job_client
 
     def wait(self, timeout_ms: int | None = None) -> None:
-        """Wait until the job has ended, or for a query until its first row is there.
+        """Waits until the job has ended, or for a query until its first row has arrived.
 
         Raises:
             TimeoutError: It took longer than that.
@@ -45,20 +45,20 @@ class TableResult:
             self._result.wait(None if timeout_ms is None else timeout_ms / 1000)
 
     def get_table_schema(self) -> TableSchema:
-        """The columns."""
+        """Returns the columns."""
         return TableSchema(self._result.schema.names, self._result.schema.types)
 
     def get_resolved_schema(self) -> ResolvedSchema:
-        """The columns with their types."""
+        """Returns the columns with their types."""
         return ResolvedSchema.of_plan(self._result.schema)
 
     def get_result_kind(self) -> int:
-        """Whether there are rows to show."""
+        """Returns whether there are rows to show."""
         content = self._result.has_content
         return ResultKind.SUCCESS_WITH_CONTENT if content else ResultKind.SUCCESS
 
     def collect(self) -> CloseableIterator[Row]:
-        """The rows, as they come; closing the iterator ends the job."""
+        """Returns the rows as they arrive; closing the iterator ends the job."""
         result = self._result
         # PyFlink's rows have no names here, and show so.
         convert = row_to_external(result.schema.types, ZoneInfo(result.zone), collected=True)
@@ -70,7 +70,7 @@ class TableResult:
         return CloseableIterator(rows(), result.close)
 
     def print(self) -> None:
-        """Show the rows as a table; of a stream as they come."""
+        """Prints the rows as a table; those of a stream as they arrive."""
         print_result(self._result)
 
     def _repr_html_(self) -> str:

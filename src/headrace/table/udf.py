@@ -32,71 +32,71 @@ __all__ = [
 
 
 class ScalarFunction(UserDefinedFunction):
-    """One value for each row; `eval` gets the arguments."""
+    """A function that returns one value for each row."""
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """The value of arguments."""
+        """Called with the arguments of a row; returns the value."""
 
 
 class AsyncScalarFunction(UserDefinedFunction):
-    """One value for each row, awaited."""
+    """A coroutine that returns one value for each row."""
 
     @abstractmethod
     async def eval(self, *args: Any) -> Any:
-        """The value of arguments."""
+        """Called with the arguments of a row; returns the value."""
 
 
 class TableFunction(UserDefinedFunction):
-    """Any number of rows for each row."""
+    """A function that returns any number of rows for each row."""
 
     @abstractmethod
     def eval(self, *args: Any) -> Any:
-        """Rows of arguments: yielded, or in anything that can be iterated over."""
+        """Called with the arguments of a row; yields rows, or returns an iterable of them."""
 
 
 class ImperativeAggregateFunction(UserDefinedFunction):
-    """Base of functions of many rows, which they add to an accumulator one by one."""
+    """Base of functions that add many rows to an accumulator, one by one."""
 
     @abstractmethod
     def create_accumulator(self) -> Any:
-        """An accumulator without rows."""
+        """Returns an empty accumulator."""
 
     @abstractmethod
     def accumulate(self, accumulator: Any, *args: Any) -> None:
-        """Add a row."""
+        """Adds a row to an accumulator."""
 
     def retract(self, accumulator: Any, *args: Any) -> None:
-        """Take a row back; needed where the input changes."""
+        """Removes a row from an accumulator; needed where the input has updates."""
         raise RuntimeError("Method retract is not implemented")
 
     def merge(self, accumulator: Any, accumulators: Any) -> None:
-        """Add other accumulators; needed for windows that are merged."""
+        """Adds other accumulators to one; needed for windows that merge."""
         raise RuntimeError("Method merge is not implemented")
 
     def get_result_type(self) -> DataType | str:
-        """The type of the result."""
+        """Returns the type of the result."""
         raise RuntimeError("Method get_result_type is not implemented")
 
     def get_accumulator_type(self) -> DataType | str:
-        """The type of the accumulator."""
+        """Returns the type of the accumulator."""
         raise RuntimeError("Method get_accumulator_type is not implemented")
 
 
 class AggregateFunction(ImperativeAggregateFunction):
-    """One value for many rows."""
+    """A function that returns one value for many rows."""
 
     @abstractmethod
     def get_value(self, accumulator: Any) -> Any:
-        """The value of an accumulator."""
+        """Returns the value of an accumulator."""
 
 
 class TableAggregateFunction(ImperativeAggregateFunction):
-    """Any number of rows for many rows."""
+    """A function that returns any number of rows for many rows."""
 
     @abstractmethod
     def emit_value(self, accumulator: Any) -> Any:
-        """The rows of an accumulator."""
+        """Yields the rows of an accumulator."""
 
 
 _FUNC_TYPES = {
@@ -108,7 +108,7 @@ _FUNC_TYPES = {
 
 
 class UserDefinedFunctionWrapper(FunctionBinding):
-    """A function with its declared types; calling it with expressions makes an expression."""
+    """A function with its declared types; call it with expressions to get an expression."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ class UserDefinedFunctionWrapper(FunctionBinding):
         return Expression(*called(self.name, self, *args))
 
     def alias(self, *alias_names: str) -> UserDefinedFunctionWrapper:
-        """Names of the result's columns."""
+        """Names the columns of the result."""
         self.alias_names = alias_names
         return self
 
@@ -213,7 +213,7 @@ def udf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make a scalar function of a Python function or a `ScalarFunction`.
+    """Makes a scalar function from a Python function or a `ScalarFunction`.
 
     Args:
         f: The function; without it `udf` is a decorator.
@@ -239,7 +239,7 @@ def udtf(
     deterministic: bool | None = None,
     name: str | None = None,
 ) -> Any:
-    """Make a table function of a Python function or a `TableFunction`."""
+    """Makes a table function from a Python function or a `TableFunction`."""
     return _wrapped(f, input_types, "TABLE", deterministic, name, "general", result_types)
 
 
@@ -252,7 +252,7 @@ def udaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make an aggregate function of an `AggregateFunction`, or of a function of `pandas.Series`."""
+    """Makes an aggregate function from an `AggregateFunction` or a function of `pandas.Series`."""
     declared = (deterministic, name, func_type, result_type, accumulator_type)
     return _wrapped(f, input_types, "AGGREGATE", *declared)
 
@@ -266,7 +266,7 @@ def udtaf(
     name: str | None = None,
     func_type: str = "general",
 ) -> Any:
-    """Make a table aggregate function of a `TableAggregateFunction`."""
+    """Makes a table aggregate function from a `TableAggregateFunction`."""
     declared = (deterministic, name, func_type, result_type, accumulator_type)
     return _wrapped(f, input_types, "TABLE_AGGREGATE", *declared)
 

@@ -36,7 +36,7 @@ Timestamps = Iterable[int | None] | Callable[[Any], int | None] | None
 
 
 class TimerInfo(NamedTuple):
-    """A timer that is set."""
+    """A pending timer."""
 
     timestamp: int
     key: Any
@@ -86,7 +86,7 @@ class OperatorHarness:
     # Input.
 
     def process(self, value: Any, ts: int | None = None) -> None:
-        """Let the function process one record.
+        """Lets the function process one record.
 
         Args:
             value: The record.
@@ -95,7 +95,7 @@ class OperatorHarness:
         self._take_batch(0, [value], [ts])
 
     def process_many(self, values: Iterable[Any], ts: Timestamps = None) -> None:
-        """Let the function process records as one batch, which is how they come in a job.
+        """Lets the function process records as one batch, as it happens in a job.
 
         Args:
             values: The records.
@@ -104,23 +104,23 @@ class OperatorHarness:
         self._take_batch(0, list(values), ts)
 
     def watermark(self, ts: int) -> None:
-        """Let event time come to `ts`: timers up to it fire."""
+        """Advances event time to `ts`: timers up to it fire."""
         for index in range(self.inputs):
             self._mark(index, WatermarkMark(ts))
 
     def idle(self, idle: bool = True) -> None:
-        """Say that the input is idle, or that it is active again."""
+        """Marks the input as idle, or as active again."""
         for index in range(self.inputs):
             self._mark(index, StatusMark(idle))
 
     def end_input(self) -> None:
-        """End the input: all event-time timers fire, what the operator kept back is emitted."""
+        """Ends the input: all event-time timers fire, and what was kept back is emitted."""
         self.watermark(MAX_TIMESTAMP)
         for index in range(self.inputs):
             self._mark(index, EndMark())
 
     def advance_time(self, ms: int) -> None:
-        """Let `ms` milliseconds of processing time pass; timers fire one by one, at their time."""
+        """Advances processing time by `ms` milliseconds; timers fire one by one, at their time."""
         until = self._clock() + ms
         while True:
             due = [t for s in self._subtasks if (t := s.wake_up_at()) is not None and t <= until]
@@ -169,7 +169,7 @@ class OperatorHarness:
 
     @property
     def function(self) -> Any:
-        """The function object that works now; the first subtask's where there are several."""
+        """The function object in use; that of the first subtask if there are several."""
         return self.functions[0]
 
     @property
@@ -190,7 +190,7 @@ class OperatorHarness:
         return state_of(name, self._subtasks, self._descriptors, self._clock)
 
     def timers(self) -> list[TimerInfo]:
-        """The timers that are set, by time."""
+        """The pending timers, by time."""
         found = []
         for subtask in self._subtasks:
             head = subtask.head
@@ -207,14 +207,14 @@ class OperatorHarness:
     # Failure and recovery.
 
     def snapshot(self) -> list[SubtaskSnapshot]:
-        """The operator's state as a checkpoint would hold it."""
+        """Returns the operator's state as a checkpoint would hold it."""
         snapshots: list[SubtaskSnapshot] = [
             self._guarded(snapshot_subtask, s) for s in self._subtasks
         ]
         return snapshots
 
     def restore(self, snapshot: Sequence[SubtaskSnapshot], parallelism: int | None = None) -> None:
-        """Go on with a fresh function object that has the state of a snapshot.
+        """Continues with a fresh function object that has the state of a snapshot.
 
         Args:
             snapshot: What `snapshot` gave.
@@ -225,7 +225,7 @@ class OperatorHarness:
         self._start(parallelism, snapshot)
 
     def snapshot_and_restore(self, parallelism: int | None = None) -> None:
-        """Fail and recover: a fresh function object goes on with the state of the old one.
+        """Fails and recovers: a fresh function object continues with the state of the old one.
 
         Args:
             parallelism: Spread keys and lists over so many subtasks; as many as now if left out.
@@ -233,7 +233,7 @@ class OperatorHarness:
         self.restore(self.snapshot(), parallelism)
 
     def close(self) -> None:
-        """Close the function. A second call does nothing."""
+        """Closes the function. A second call does nothing."""
         self._close_subtasks()
 
     def __enter__(self) -> Self:
@@ -359,33 +359,33 @@ class TwoInputHarness(OperatorHarness):
     inputs = 2
 
     def process(self, value: Any, ts: int | None = None) -> None:
-        """Not there: say which input with `process1` or `process2`."""
+        """Refused: choose the input with `process1` or `process2`."""
         raise HeadraceError("there are two inputs: call process1() or process2()")
 
     def process_many(self, values: Iterable[Any], ts: Timestamps = None) -> None:
-        """Not there: say which input with `process_many1` or `process_many2`."""
+        """Refused: choose the input with `process_many1` or `process_many2`."""
         raise HeadraceError("there are two inputs: call process_many1() or process_many2()")
 
     def process1(self, value: Any, ts: int | None = None) -> None:
-        """Let the function process one record of the first input."""
+        """Lets the function process one record of the first input."""
         self._take_batch(0, [value], [ts])
 
     def process2(self, value: Any, ts: int | None = None) -> None:
-        """Let the function process one record of the second input."""
+        """Lets the function process one record of the second input."""
         self._take_batch(1, [value], [ts])
 
     def process_many1(self, values: Iterable[Any], ts: Timestamps = None) -> None:
-        """Let the function process records of the first input as one batch."""
+        """Lets the function process records of the first input as one batch."""
         self._take_batch(0, list(values), ts)
 
     def process_many2(self, values: Iterable[Any], ts: Timestamps = None) -> None:
-        """Let the function process records of the second input as one batch."""
+        """Lets the function process records of the second input as one batch."""
         self._take_batch(1, list(values), ts)
 
     def watermark1(self, ts: int) -> None:
-        """Give the first input a watermark; event time is the smaller one of both."""
+        """Gives the first input a watermark; event time is the smaller one of both inputs."""
         self._mark(0, WatermarkMark(ts))
 
     def watermark2(self, ts: int) -> None:
-        """Give the second input a watermark; event time is the smaller one of both."""
+        """Gives the second input a watermark; event time is the smaller one of both inputs."""
         self._mark(1, WatermarkMark(ts))

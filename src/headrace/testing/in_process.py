@@ -57,7 +57,7 @@ def run_in_process(
     epoch_ms: int = 1_000,
     shuffle_seed: int | None = None,
 ) -> RunResult:
-    """Run the program of an environment to its end, without Spark and without other processes.
+    """Runs the program of an environment to its end, without Spark or other processes.
 
     The job is made of the same subtasks, operators and exchanges as on a cluster. Time is simulated
     unless a clock is
@@ -127,7 +127,7 @@ def _check_sources(job: JobGraph) -> None:
 def collect(
     stream: DataStream[Any], *, on: str = "process", limit: int | None = None, **settings: Any
 ) -> list[Any]:
-    """Run the program that a stream belongs to, and give the records of the stream.
+    """Runs the program that a stream belongs to, and returns the records of the stream.
 
     Args:
         stream: The stream.
