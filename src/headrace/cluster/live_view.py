@@ -26,6 +26,7 @@ from headrace.cluster.terminal_panel import (
 from headrace.common.job_client import JobClient
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_listener import EpochStatistics, JobListener
+from headrace.common.job_status import JobStatus
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _REDRAW_S = 0.2
@@ -95,6 +96,7 @@ class LiveView(JobListener):
         if self in StreamExecutionEnvironment.listeners_of_all:
             StreamExecutionEnvironment.listeners_of_all.remove(self)
         if self._panel is not None:
+            self._note_end()
             self._draw()
         self._exits.close()
 
@@ -125,6 +127,14 @@ class LiveView(JobListener):
     ) -> None:
         """Note how the job ended."""
         self._state = "finished" if error is None else "ended"
+
+    def _note_end(self) -> None:
+        """See whether the job is over: its listeners may be told of that later."""
+        status = None if self._client is None else self._client.get_job_status().result()
+        if status is not None and status.is_terminal_state():
+            self._state = "finished" if status is JobStatus.FINISHED else "ended"
+            # A JobManager of this job alone is soon gone.
+            self._dashboard = None
 
     # Drawing.
 
