@@ -67,12 +67,13 @@ class Schema:
         if not any(c.type is not None and not c.metadata for c in self.columns):
             return  # The columns are those of what the schema is for.
         for name in self.primary_key:
+            column = columns.get(name)
             cause = ""
-            if name not in columns:
+            if column is None:
                 cause = "does not exist."
-            elif columns[name].type is None or columns[name].metadata:
+            elif column.type is None or column.metadata:
                 cause = "is not a physical column."
-            elif columns[name].type.is_nullable:
+            elif column.type.is_nullable:
                 cause = "is nullable."
             if cause:
                 raise SqlError(f"Invalid primary key '{self._key_name}'. Column '{name}' {cause}")

@@ -161,8 +161,12 @@ class Table(RelationBase):
 
     def drop_columns(self, *fields: Any) -> Table:
         """Drops columns."""
-        head, *tails = fields
-        return self.select(without_columns(head, *tails))
+        names = self._plan.schema.names
+        for field in fields:
+            node = node_of(col(field) if isinstance(field, str) else field)
+            if isinstance(node, x.Name) and node.parts[-1] not in names:
+                raise SqlError(f"Field {node.parts[-1]} does not exist in source table")
+        return self.select(without_columns(*fields) if fields else col("*"))
 
     def distinct(self) -> Table:
         """Drops duplicate rows."""
@@ -334,8 +338,6 @@ class Table(RelationBase):
 
     def offset(self, offset: int) -> Table:
         """Skips the first rows."""
-        if offset < 0:
-            raise SqlError("Offset should be greater or equal 0")
         return self._limited(offset, None)
 
     def fetch(self, fetch: int) -> Table:
@@ -349,6 +351,8 @@ class Table(RelationBase):
     def _limited(self, offset: int, fetch: int | None) -> Table:
         if fetch is not None:
             _check_count(fetch)
+        if offset < 0:
+            raise SqlError("Offset should be greater or equal 0")
         return self._with(_limited(self._plan, offset, fetch))
 
     # Running.

@@ -234,3 +234,50 @@ print(
     "changelogMode=[I]" in text,
 )
 print("== Abstract Syntax Tree ==" in t_env.explain_sql("SELECT 1"))
+
+# --- columns and conditions that do not fit
+from py4j.protocol import Py4JJavaError
+from pyflink.table.expressions import range_, with_columns, without_columns
+from pyflink.table.window import Session, Slide, Tumble
+
+batch = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+one = batch.from_elements([(1, "a")], ["n", "s"])
+other = batch.from_elements([("x", 1)], ["a", "b"])
+narrow = batch.from_elements([(1,)], ["m"])
+grows = t_env.from_elements([(1, "a")], ["n", "s"])
+boolean = "Filter operator requires a boolean expression as input"
+raises(lambda: one.filter(one.n), Py4JJavaError, boolean, "is of type BIGINT")
+raises(lambda: one.join(other, one.n + 1), Py4JJavaError, boolean, "plus(n, 1) is of type BIGINT")
+wide = "operation on two tables of different column sizes: 2 and 1 is not supported"
+raises(lambda: one.union(narrow), Py4JJavaError, f"The union {wide}")
+raises(lambda: one.union_all(narrow), Py4JJavaError, f"The union {wide}")
+raises(lambda: one.intersect(narrow), Py4JJavaError, f"The intersect {wide}")
+kinds = "Could not find a common type at position 0 for 'BIGINT' and 'STRING'."
+raises(
+    lambda: one.union_all(other), Py4JJavaError, f"Incompatible types for union operation. {kinds}"
+)
+raises(lambda: one.minus(other), Py4JJavaError, f"Incompatible types for minus operation. {kinds}")
+raises(lambda: one.drop_columns(col("z")), Py4JJavaError, "Field z does not exist in source table")
+print(one.drop_columns().get_schema().get_field_names())
+raises(
+    lambda: one.select(with_columns(range_(2, 1))), Py4JJavaError, "should not bigger than end:1"
+)
+raises(lambda: one.select(with_columns(range_(1, 5))), Py4JJavaError)
+raises(lambda: one.select(without_columns(7)), Py4JJavaError)
+raises(lambda: one.limit(1, -1), Py4JJavaError, "Offset should be greater or equal 0")
+properties = "Window properties can only be used on windowed tables."
+raises(lambda: grows.group_by(grows.n).select(col("w").start), Py4JJavaError, properties)
+raises(lambda: grows.select(col("n").end), Py4JJavaError, properties)
+for window, chosen, where in (
+    (Tumble.over(lit(1).second).on(col("n")), grows, "stream"),
+    (Slide.over(lit(2).second).every(lit(1).second).on(col("n")), grows, "stream"),
+    (Session.with_gap(lit(1).second).on(col("n")), grows, "stream"),
+    (Tumble.over(lit(1).second).on(col("s")), one, "batch"),
+):
+    raises(
+        lambda: chosen.window(window.alias("w")).group_by(col("w")).select(col("n").sum),
+        Py4JJavaError,
+        f"A group window expects a time attribute for grouping in a {where} environment.",
+    )
+for expression in (col("n").upper_case, col("s").abs, col("s") * 2):
+    raises(lambda: one.select(expression), Py4JJavaError, "Invalid function call:")

@@ -125,6 +125,8 @@ class ExpressionBinder:
 
     def unknown_function(self, node: x.Apply) -> Exception:
         name = str(node.function)
+        if node.span is None and name.startswith("$"):
+            return self.context.error("Window properties can only be used on windowed tables.")
         near = self.context.registry.nearest(name)
         hint = f", did you mean {near}?" if near else ""
         if node.span is None:
@@ -162,10 +164,14 @@ class ExpressionBinder:
             bound = overload.bind(given)
             if bound is not None:
                 return (overload, *bound)
+        raise self._cannot_apply(function.name, given, span)
+
+    def _cannot_apply(self, name: str, given: Sequence[DataType], span: x.Span | None) -> Exception:
         shown = ", ".join(type_.sql_text() for type_ in given)
-        raise self.context.error(
-            f"Cannot apply '{function.name}' to arguments of type ({shown})", span
-        )
+        message = f"Cannot apply '{name}' to arguments of type ({shown})"
+        # What has no place in a text is of the Table API.
+        call = f"Invalid function call:\n{name}({shown})\n" if span is None else ""
+        return self.context.error(f"{call}{message}", span)
 
     def named(self, name: str, *args: Expression, span: x.Span | None = None) -> Expression:
         """A call of a built-in function by name."""
@@ -262,10 +268,7 @@ class ExpressionBinder:
         """The arguments of an aggregate function as the types that it takes, and its result's."""
         bound = function.bind([a.type for a in args])
         if bound is None:
-            given = ", ".join(a.type.sql_text() for a in args)
-            raise self.context.error(
-                f"Cannot apply '{function.name}' to arguments of type ({given})", span
-            )
+            raise self._cannot_apply(function.name, [a.type for a in args], span)
         types, result = bound
         if types is None:
             return list(args), result

@@ -60,18 +60,31 @@ def union_of(plans: Sequence[n.Node]) -> n.Node:
 def same_types(
     context: BindingContext, plans: Sequence[n.Node], kind: str, span: x.Span | None
 ) -> list[n.Node]:
-    """Casts the columns of relations to common types."""
+    """Casts the columns of relations to common types; those of the Table API have no span."""
     widths = {len(p.schema) for p in plans}
+    method = "minus" if kind == "EXCEPT" else kind.lower().removesuffix(" all")
     if len(widths) != 1:
-        raise context.error(f"Column count mismatch in {kind}", span)
+        message = f"Column count mismatch in {kind}"
+        if span is None:
+            sizes = " and ".join(str(len(p.schema)) for p in plans)
+            message = (
+                f"The {method} operation on two tables of different column sizes: {sizes} is not "
+                "supported"
+            )
+        raise context.error(message, span)
     wanted = []
     for index in range(widths.pop()):
         type_ = common_type([p.schema[index].type for p in plans])
         if type_ is None:
-            given = ", ".join(p.schema[index].type.sql_text() for p in plans)
-            raise context.error(
-                f"Type mismatch in column {index + 1} of {kind}: {given} have no common type", span
-            )
+            given = [p.schema[index].type.sql_text() for p in plans]
+            message = f"Type mismatch in column {index + 1} of {kind}: {', '.join(given)} have "
+            message += "no common type"
+            if span is None:
+                message = (
+                    f"Incompatible types for {method} operation. Could not find a common type at "
+                    f"position {index} for {' and '.join(map(repr, given))}."
+                )
+            raise context.error(message, span)
         wanted.append(type_)
     return [cast_columns(context, p, wanted) for p in plans]
 

@@ -10,7 +10,7 @@ from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.joins import Join, JoinKind
-from headrace.sql.table_api.expression_nodes import node_of
+from headrace.sql.table_api.table_binding import condition
 
 __all__ = ["join_tables"]
 
@@ -28,7 +28,5 @@ def join_tables(
     scope = Scope(context)
     scope.add(None, left.schema)
     scope.add(None, right.schema)
-    condition = None
-    if predicate is not None:
-        condition = ExpressionBinder(context, scope).condition(node_of(predicate), "join")
-    return Join.of(left, right, kind, condition)
+    binder = ExpressionBinder(context, scope)
+    return Join.of(left, right, kind, None if predicate is None else condition(binder, predicate))

@@ -25,10 +25,10 @@ from headrace.sql.parser import syntax as x
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression as Bound
 from headrace.sql.plan.expressions import SortKey, TimeAttribute
-from headrace.sql.table_api.expression_nodes import node_of
+from headrace.sql.table_api.expression_nodes import node_of, text_of
 from headrace.sql.table_api.windows import GroupWindow, OverWindow
 
-__all__ = ["TableBinding"]
+__all__ = ["TableBinding", "condition"]
 
 _TIMES_OF_WINDOWS = frozenset({"$start", "$end", "$rowtime", "$proctime"})
 
@@ -81,6 +81,11 @@ class TableBinding:
                 found += range(len(self.plan.schema))
             elif isinstance(node, x.Apply) and node.function == "$range":
                 first, last = (self._position(a) for a in node.args)
+                if first > last:
+                    raise SqlError(
+                        f"The start:{first + 1} of withColumns() or withoutColumns() should not "
+                        f"bigger than end:{last + 1}."
+                    )
                 found += range(first, last + 1)
             else:
                 found.append(self._position(node))
@@ -89,6 +94,10 @@ class TableBinding:
     def _position(self, node: x.Node) -> int:
         """A column by name, or by number from 1."""
         if isinstance(node, x.Constant) and isinstance(node.value, int):
+            if not 1 <= node.value <= len(self.plan.schema):
+                raise SqlError(
+                    f"there is no column {node.value}: the table has {len(self.plan.schema)}"
+                )
             return node.value - 1
         index = column_index(self.binder.bind(node))
         if index is None:
@@ -160,8 +169,15 @@ class TableBinding:
         return self._aggregated(aggregation, [_column_node(f) for f in fields])
 
     def _window(self, window: GroupWindow) -> BoundGroupWindow:
-        time = window.time
-        if self.context.batch and isinstance(self.binder.bind(time).type, t.BigIntType):
+        time, bound = window.time, self.binder.bind(window.time)
+        known = t.TimestampType | t.LocalZonedTimestampType | t.BigIntType
+        if not isinstance(bound.type, known) if self.context.batch else bound.time is None:
+            where = "batch" if self.context.batch else "stream"
+            raise SqlError(
+                f"A group window expects a time attribute for grouping in a {where} environment. "
+                f"{bound} is {bound.type.sql_text()}"
+            )
+        if self.context.batch and isinstance(bound.type, t.BigIntType):
             # Milliseconds since 1970, on no particular clock.
             since = x.Apply("TIMES", (time, x.Constant(1, t.DayTimeIntervalType())))
             time = x.Apply("PLUS", (x.Constant(0, t.TimestampType(3)), since))
@@ -220,7 +236,7 @@ class TableBinding:
         """Rows for which a condition is TRUE."""
         node = node_of(predicate)
         if not contains_subquery(node):
-            return n.Filter.of(self.plan, self.binder.condition(node, "where"))
+            return n.Filter.of(self.plan, condition(self.binder, predicate))
         plan = QueryBinder(self.context).where(self.plan, self.scope, node)
         names = self.plan.schema.names
         return n.Project.of(plan, plan.schema.columns()[: len(names)], names)
@@ -250,6 +266,17 @@ class TableBinding:
     def bound(self, field: Any) -> Bound:
         """One expression."""
         return self.binder.bind(_value(node_of(field)))
+
+
+def condition(binder: ExpressionBinder, predicate: Any) -> Bound:
+    """What rows are chosen by."""
+    bound = binder.bind(node_of(predicate))
+    if not isinstance(bound.type, t.BooleanType | t.NullType):
+        raise SqlError(
+            f"Filter operator requires a boolean expression as input, but {text_of(predicate)} is "
+            f"of type {bound.type.sql_text()}"
+        )
+    return bound
 
 
 def _name_of(node: x.Node) -> str | None:
