@@ -173,6 +173,8 @@ print(timed.get_resolved_schema())
 more = Schema.new_builder().column_by_expression("n", col("id") + 1).build()
 print(t_env.from_data_stream(stream, more).get_resolved_schema())
 print(t_env.from_data_stream(stream, Schema.new_builder().build()).get_resolved_schema())
+print(t_env.from_data_stream(stream, col("s"), col("p").proctime).get_resolved_schema())
+print(t_env.from_data_stream(stream, col("s"), col("r").rowtime).get_resolved_schema())
 
 # --- schemas of changelogs
 first = Row("a", 1)

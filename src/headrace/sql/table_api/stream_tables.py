@@ -245,7 +245,9 @@ def _named(plan: n.Node, names: Sequence[ExpressionBase]) -> n.Node:
         index = known.index(time or name) if (time or name) in known else position
         if index >= count and not time:
             raise SqlError(f"the stream has {count} fields, so there is no {name!r}")
-        columns.append(plan.schema.column(index))
+        column = plan.schema.column(index)
+        # As in Flink, which declares them so where expressions name columns.
+        columns.append(replace(column, type=column.type.nullable()) if time else column)
         whole = node_of(expression)
         labels.append(whole.name if isinstance(whole, x.Alias) else name)
     return n.Project.of(plan, columns, labels)
