@@ -59,7 +59,7 @@ def test_the_output_of_a_program_is_where_it_runs(capsys: pytest.CaptureFixture[
 def test_jobs_that_have_ended_are_not_watched(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["top", "-m", address, "-n", "2", "-i", "0", "--json"]) == 0
+    assert main(["top", "-m", address, "-n", "2", "-i", "0.01", "--json"]) == 0
     assert capsys.readouterr().out == "[]\n[]\n"
 
 

@@ -14,6 +14,24 @@ from headrace.cluster.manager.dispatcher import Dispatcher
 from headrace.cluster.manager.programs import Programs
 
 
+def test_it_ends_when_its_jobs_have(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([False, False, True])
+    asked: list[bool] = []
+
+    class Jobs:
+        def all_ended(self, nobody_comes: bool) -> bool:
+            assert not nobody_comes
+            asked.append(next(answers))
+            return asked[-1]
+
+    monkeypatch.setattr(job_manager, "_LOOK_S", 0)
+    monkeypatch.setattr(job_manager, "_GRACE_S", 0)
+    shut_down = []
+    job_manager.end_with_jobs(Jobs(), os.getppid(), lambda: shut_down.append(True))  # type: ignore[arg-type]
+    assert shut_down == [True]
+    assert len(asked) == 3
+
+
 def test_one_whose_starter_ended_before_its_job_was_there_does_not_wait_for_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

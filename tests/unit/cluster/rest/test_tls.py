@@ -1,4 +1,4 @@
-"""The REST server over TLS and with a token, and the end of a JobManager with its job."""
+"""The REST server over TLS and with a token."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 import uvicorn
 
 from headrace.cluster.client.rest_client import RestClient
-from headrace.cluster.manager import job_manager
 from headrace.common.errors import HeadraceError
 from tests.certificates import certificate
 from tests.unit.cluster.rest.rest_app import ENDED, rest_app
@@ -64,22 +63,3 @@ def test_only_who_trusts_and_is_trusted_gets_an_answer(
     monkeypatch.delenv("HEADRACE_CLUSTER_TOKEN")
     with pytest.raises(HeadraceError, match="token"):
         RestClient(f"https://{address}").request("GET", "/jobs")
-
-
-def test_a_job_manager_of_an_application_ends_when_its_jobs_have(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    answers = iter([False, False, True])
-    asked: list[bool] = []
-
-    class Jobs:
-        def all_ended(self) -> bool:
-            asked.append(next(answers))
-            return asked[-1]
-
-    monkeypatch.setattr(job_manager, "_LOOK_S", 0)
-    monkeypatch.setattr(job_manager, "_GRACE_S", 0)
-    ended = threading.Event()
-    job_manager._end_with_jobs(Jobs(), ended.set)  # type: ignore[arg-type]
-    assert ended.is_set()
-    assert len(asked) == 3
