@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.runtime.batch import Batch
 from headrace.runtime.failure import NO_RECORD
-from headrace.sql.operators.base import OpenedCode, RowOperator
+from headrace.sql.operators.base import DELETE, INSERT, OpenedCode, RowOperator
 from headrace.sql.operators.partners import with_partners
 from headrace.sql.operators.specs import CorrelateSpec
 
@@ -80,6 +80,8 @@ class CorrelateOperator(RowOperator):
             except Exception as error:
                 raise self.failed_in(self._condition.run, pairs, error) from error
         width = spec.width if spec.outer else None
+        if spec.changelog and getattr(spec.function, "renews", False):
+            rows = [(*row[:-1], DELETE if row[-1] % 2 else INSERT) for row in rows]
         self.emit_rows(with_partners(rows, pairs, width, spec.changelog))
 
     def _partners(self, rows: list[Row]) -> Iterable[Iterable[Row]]:

@@ -46,7 +46,7 @@ def flat_aggregate_plan(plan: n.Node, names: Sequence[str]) -> n.Node:
         for i, f in enumerate(row.fields)
     ]
     schema = Schema((*plan.schema, *fields))
-    flat = n.Correlate(schema, plan, Unnest("rows"), (array,))
+    flat = n.Correlate(schema, plan, Unnest("rows", renews=True), (array,))
     columns = schema.columns()
     kept = (*columns[: len(groups)], *columns[len(groups) + 1 :])
     return n.Project.of(flat, kept, [getattr(c, "name", "") for c in kept])

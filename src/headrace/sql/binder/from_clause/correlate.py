@@ -26,11 +26,19 @@ Search = Callable[[Scope, Any], tuple[Any, list[Expression], list[Field]]]
 
 @dataclass(frozen=True)
 class Unnest:
-    """The built-in table function behind UNNEST; `kind` is array, rows, map or multiset."""
+    """The built-in table function behind UNNEST.
+
+    Attributes:
+        kind: What it takes: array, rows, map or multiset.
+        ordinality: Whether rows have numbers.
+        renews: Whether a change takes all rows back and gives new ones, rather than updates: there
+            may be more of them, or fewer.
+    """
 
     kind: str
     ordinality: bool = False
     name: str = "UNNEST"
+    renews: bool = False
 
 
 def bind_correlate(
