@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_right, insort
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import zip_longest
@@ -53,6 +53,8 @@ class RankOperator(NetChangeOperator):
         if by_number and spec.changelog and spec.start == spec.end == 1:
             self._in_place = False
         self._moves = by_number and self._in_place
+        # Where a row came or went; as long as rows only come, they show it themselves.
+        self._place = spec.end
         self._state: Any
         self._touched: dict[Any, list[Any]] = {}
         self._before: dict[Any, list[Any]] = {}
@@ -85,9 +87,13 @@ class RankOperator(NetChangeOperator):
                 rows = self._load(key)
             row = tuple(values)
             if not kind & 1:
-                insort(rows, row, key=self._key)
+                self._place = bisect_right(rows, self._key(row), key=self._key)
+                rows.insert(self._place, row)
             elif row in rows:
-                rows.remove(row)
+                self._place = rows.index(row)
+                del rows[self._place]
+            else:
+                self._place = self._spec.end
 
     def _load(self, key: Any) -> list[Any]:
         self.cell.key = key
@@ -124,8 +130,8 @@ class RankOperator(NetChangeOperator):
     def _moved(self, old: list[Any], new: list[Any]) -> list[Any]:
         """What one row changes: all rows behind it move to the next place, or to the one before."""
         pairs = enumerate(zip_longest(old, new))
-        first = next((i for i, (before, after) in pairs if before != after), len(new))
-        first = max(first, self._spec.start - 1)
+        first = next((i for i, (before, after) in pairs if before != after), self._place)
+        first = max(min(first, self._place), self._spec.start - 1)
         old, new = old[first:], new[first:]
         if self._spec.numbered:
             old, new = ([(*r, first + i) for i, r in enumerate(rs, 1)] for rs in (old, new))
