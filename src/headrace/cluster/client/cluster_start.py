@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -38,7 +39,7 @@ def start_job_manager(
         directory: Where it keeps its jobs, and its log.
         settings: As `-D` takes them.
         application: Whether it ends when its jobs have, or when this process has without a job.
-        temporary: Whether it removes the directory at its end.
+        temporary: Whether the directory is removed at its end, or if it does not start.
 
     Raises:
         UsageError: It cannot be started like this; the reason is in the message.
@@ -56,7 +57,12 @@ def start_job_manager(
     arguments += ["--temporary"] if temporary else []
     made = settings_from_arguments(settings).to_dict()
     module = "headrace.cluster.manager.job_manager"
-    return start_process(module, arguments, made, directory / LOG, running, "JobManager")
+    try:
+        return start_process(module, arguments, made, directory / LOG, running, "JobManager")
+    except BaseException:
+        if temporary:
+            shutil.rmtree(directory, ignore_errors=True)
+        raise
 
 
 def start_process(

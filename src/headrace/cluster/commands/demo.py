@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import tempfile
 
 from headrace.cluster.argument_types import above_zero, count
@@ -74,12 +73,8 @@ def _job_in_dashboard(options: argparse.Namespace) -> str | None:
     settings = ["rest.bind-port=0", *options.settings]
     if options.master is not None:
         settings.append(f"spark.master={options.master}")
-    try:
-        # It ends by itself when this process has, and takes the directory with it.
-        about = start_job_manager(directory, settings, application=True, temporary=True)
-    except BaseException:
-        shutil.rmtree(directory, ignore_errors=True)
-        raise
+    # It ends by itself when this process has.
+    about = start_job_manager(directory, settings, application=True, temporary=True)
     return dashboard_of(attach(str(about["address"]), "demo"))
 
 
