@@ -7,8 +7,6 @@ chain are called with the objects themselves, so a copy is made where more than 
 from __future__ import annotations
 
 import copy
-import datetime
-import decimal
 import pickle
 from collections.abc import Sequence
 from itertools import chain
@@ -16,15 +14,9 @@ from typing import Any
 
 from headrace.datastream.output_tag import OutputTag
 from headrace.runtime.batch import Batch, ColumnBatch, LatencyMark, Receiver
+from headrace.runtime.ownership import PLAIN
 
 __all__ = ["IsolatedReceiver", "isolate"]
-
-_PLAIN = frozenset(
-    {
-        *(bool, bytes, complex, float, int, str, type(None), decimal.Decimal),
-        *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta),
-    }
-)
 
 
 class IsolatedReceiver:
@@ -69,11 +61,11 @@ def isolate(
 def own_values(values: list[Any]) -> list[Any]:
     """A copy of records, or the list itself if the records are immutable."""
     types = set(map(type, values))
-    if types <= _PLAIN:
+    if types <= PLAIN:
         return values
-    if types - _PLAIN == {tuple}:
+    if types - PLAIN == {tuple}:
         tuples = (v for v in values if type(v) is tuple)
-        if set(map(type, chain.from_iterable(tuples))) <= _PLAIN:
+        if set(map(type, chain.from_iterable(tuples))) <= PLAIN:
             return values
     try:
         copied: list[Any] = pickle.loads(pickle.dumps(values, 5))

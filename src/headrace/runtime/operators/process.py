@@ -20,6 +20,7 @@ from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import Operator, OperatorContext
 from headrace.runtime.operators.simple import TEXTS, FunctionOperator
+from headrace.runtime.ownership import own
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 # PyFlink's words.
@@ -109,7 +110,7 @@ class ElementContext(KeyedProcessFunction.OnTimerContext):
         # Like a yield, so that both ways to a side output keep their order.
         if not isinstance(output_tag, OutputTag):
             raise FunctionTypeError(f"output() takes an OutputTag and a value, not {output_tag!r}")
-        self.results.append((output_tag, value))
+        self.results.append((output_tag, own(value)))
         if self.stamps is not None:
             self.stamps.append(self.stamp)
 
@@ -157,12 +158,12 @@ class ContextOperator(FunctionOperator):
                     # Cheaper than extend(), which asks a generator for its length first.
                     for cell.key, value in rows:
                         for result in call(value, ctx):
-                            append(result)
+                            append(own(result))
                 else:
                     for cell.key, value in rows:
                         results = call(value, ctx)
                         if results is not None:
-                            extend(results)
+                            extend(map(own, results))
                 return out
             except Exception as error:  # noqa: BLE001 - set aside, or raised there
                 # What comes after the record goes on from the same iterator.
@@ -185,7 +186,7 @@ class ContextOperator(FunctionOperator):
                     results = call(value, ctx)
                     if results is not None:
                         for result in results:
-                            append(result)
+                            append(own(result))
                             append_stamp(ctx.stamp)
                 return out, out_stamps
             except Exception as error:  # noqa: BLE001 - set aside, or raised there
@@ -241,7 +242,7 @@ class ContextOperator(FunctionOperator):
             try:
                 result = on_timer(timestamp, ctx) if on_timer is not None else None
                 if result is not None:
-                    out.extend(result)
+                    out.extend(map(own, result))
             except Exception as error:  # noqa: BLE001 - set aside, or raised there
                 self._timer_failed(error, timestamp, domain)
             if len(out) > len(stamps):

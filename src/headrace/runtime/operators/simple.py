@@ -21,6 +21,7 @@ from headrace.runtime.functions.runtime_context import (
     open_function,
 )
 from headrace.runtime.operator import Operator
+from headrace.runtime.ownership import own
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 FAILED: Any = object()
@@ -137,9 +138,13 @@ class MapOperator(FunctionOperator):
 
     def __init__(self, spec: MapSpec) -> None:
         super().__init__(spec.function, spec.error_tag)
+        call = spec.function.map
+        # A function that is not an object has nowhere to keep what it returns.
+        plain = isinstance(spec.function, FunctionWrapper)
+        self._call = call if plain else lambda value: own(call(value))
 
     def process_batch(self, batch: Batch) -> None:
-        results, stamps = self.call_each(self.function.map, batch, "map"), batch.timestamps
+        results, stamps = self.call_each(self._call, batch, "map"), batch.timestamps
         if self.dead_letters:
             results, stamps = _succeeded(results, stamps)
         self.output.emit(Batch(results, stamps))  # type: ignore[arg-type]
@@ -199,7 +204,10 @@ class FlatMapOperator(FunctionOperator):
         try:
             # Not map(), which takes a StopIteration of the function for its own end.
             flat = list(
-                chain.from_iterable(() if (r := call(value)) is None else r for value in rows)
+                map(
+                    own,
+                    chain.from_iterable(() if (r := call(value)) is None else r for value in rows),
+                )
             )
         except Exception as error:
             raise self.failed(error, record_at(values, rows), where="flat_map") from error
@@ -214,7 +222,5 @@ def _succeeded(results: list[Any], stamps: Any) -> tuple[list[Any], Any]:
     return list(compress(results, good)), stamps and list(compress(stamps, good))
 
 
-def _listed(result: Any) -> list[Any] | tuple[Any, ...]:
-    if result is None:
-        return ()
-    return result if type(result) is list or type(result) is tuple else list(result)
+def _listed(result: Any) -> list[Any]:
+    return [] if result is None else list(map(own, result))

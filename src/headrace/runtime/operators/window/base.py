@@ -20,6 +20,7 @@ from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import OperatorContext
 from headrace.runtime.operators.process import ContextOperator
 from headrace.runtime.operators.window.function import evaluator, window_context
+from headrace.runtime.ownership import own
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 LATE_COUNTER = "numLateRecordsDropped"
@@ -93,7 +94,7 @@ class WindowBase(ContextOperator):
             shown = key.value if type(key) is OpaqueKey else key
             results = self.evaluate(shown, window, content)
             if results is not None:
-                self._out.extend(results)
+                self._out.extend(map(own, results))
         except Exception as error:
             raise self.failed(error, where=f"window {window!r} of key {key!r}") from error
         missing = len(self._out) - len(self._out_stamps)

@@ -19,8 +19,8 @@ from headrace.runtime.operators.window.contents import (
     stamped,
 )
 from headrace.runtime.operators.window.merging import MergingWindowSet
-from headrace.runtime.operators.window.ownership import own
 from headrace.runtime.operators.window.trigger_context import AssignerContext, TriggerContext
+from headrace.runtime.ownership import own
 from headrace.runtime.time.timers import TimerQueue
 
 _MERGING_STATE = "merging-window-set"

@@ -15,7 +15,7 @@ from typing import Any
 from headrace.datastream.functions import AggregateFunction
 from headrace.datastream.window import SlidingEventTimeWindows
 from headrace.graph.specs import WindowSpec
-from headrace.runtime.operators.window.ownership import own
+from headrace.runtime.ownership import own
 
 Panes = dict[int, dict[Any, Any]]
 Merge = Callable[[Any, Any], Any]

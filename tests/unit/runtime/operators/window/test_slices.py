@@ -20,7 +20,6 @@ from headrace.datastream.window import (
 )
 from headrace.graph.specs import WindowSpec
 from headrace.runtime.operators.window import AlignedWindowOperator, build_window_operator
-from headrace.runtime.operators.window.ownership import own
 from headrace.runtime.operators.window.slices import SlidingMerger, merge_of_slices
 from tests.unit.runtime.operators.window.windows import entries, window_harness
 
@@ -130,11 +129,3 @@ def test_snapshots_write_what_changed_only() -> None:
         assert sorted(h.output()) == [1, 2]
         h.end_input()
         assert entries(h) == 0
-
-
-def test_ownership() -> None:
-    for value in (1, "text", None, (1, 2.0), (), b"x"):
-        assert own(value) is value
-    for value in ([1], (1, [2]), {"a": 1}):
-        assert own(value) == value
-        assert own(value) is not value
