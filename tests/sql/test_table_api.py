@@ -346,6 +346,12 @@ def test_a_schema_may_leave_fields_of_a_stream_out(t_env: StreamTableEnvironment
         t_env.from_data_stream(stream, unknown)
 
 
+def test_a_name_like_the_wrong_one_is_proposed(t_env: StreamTableEnvironment) -> None:
+    t_env.create_temporary_view("orders", t_env.from_elements([(1,)], ["n"]))
+    with pytest.raises(SqlError, match=r"`order` was not found\. Did you mean 'orders'\?"):
+        t_env.from_path("order")
+
+
 def test_bitmaps(t_env: StreamTableEnvironment, orders: Table) -> None:
     built = orders.group_by(col("item")).select(
         col("item"), col("n").bitmap_build_agg().alias("numbers")

@@ -140,7 +140,7 @@ class TableEnvironment(CatalogEnvironment):
         parts = path_of(path)
         plan = self._session.find_table(parts, {})
         if plan is None:
-            hint = suggestion(parts[-1], self._session.catalogs.list_tables())
+            hint = suggestion(parts[-1], self._session.catalogs.list_tables(), " Did")
             raise SqlError(f"Table `{path}` was not found.{hint}")
         return Table(self, plan, self._session.catalogs.find_table(parts))
 
@@ -158,7 +158,7 @@ class TableEnvironment(CatalogEnvironment):
         path = path_of(path_or_descriptor)
         found = context.find_model(path)
         if found is None:
-            hint = suggestion(path[-1], context.model_names())
+            hint = suggestion(path[-1], context.model_names(), " Did")
             raise SqlError(f"Model `{path_or_descriptor}` was not found.{hint}")
         return Model(found)
 

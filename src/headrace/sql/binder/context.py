@@ -72,12 +72,12 @@ class BindingContext:
         return Excerpt(self.text, span)
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: str, known: Iterable[str], begin: str = ", did") -> str:
     """`, did you mean x?` if a known name is like the wrong one."""
     known = list(known)
     by_case = [k for k in known if k.lower() == name.lower()]
     found = by_case or difflib.get_close_matches(name, known, 1, 0.6)
-    return f", did you mean '{found[0]}'?" if found else ""
+    return f"{begin} you mean '{found[0]}'?" if found else ""
 
 
 def repeated(names: Sequence[str]) -> str | None:
