@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import copyreg
 import datetime
 import decimal
+from functools import cache
 from typing import Any
 
 from headrace.common.time import Instant
@@ -35,15 +37,51 @@ def own(value: Any) -> Any:
     kind = type(value)
     if kind in PLAIN or (kind is tuple and _all_plain(map(type, value))):
         return value
+    try:
+        return _copy(value)
+    except RecursionError:  # it contains itself, which deepcopy notices
+        return _deepcopy(value)
+
+
+def _copy(value: Any) -> Any:
+    """Two to ten times as quick as deepcopy, where objects need not be told apart."""
+    kind = type(value)
+    if kind in PLAIN:
+        return value
     if kind is tuple:
-        return tuple(map(own, value))
+        return value if _all_plain(map(type, value)) else tuple(map(_copy, value))
     if kind is list:
-        return value.copy() if _all_plain(map(type, value)) else list(map(own, value))
+        return value.copy() if _all_plain(map(type, value)) else list(map(_copy, value))
     if kind is dict:
-        return {key: own(item) for key, item in value.items()}
+        return {key: _copy(item) for key, item in value.items()}
     if kind is Row:
-        return row_of(list(map(own, value)), value._fields, value.get_row_kind())
+        return row_of(list(map(_copy, value)), value._fields, value.get_row_kind())
+    if not _is_its_fields(kind):
+        return _deepcopy(value)
+    copied = object.__new__(kind)
+    fields = value.__dict__
+    copied.__dict__.update(fields if _all_plain(map(type, fields.values())) else _copy(fields))
+    return copied
+
+
+def _deepcopy(value: Any) -> Any:
     try:
         return copy.deepcopy(value)
     except Exception:  # noqa: BLE001 - the user's class; it never leaves this process
         return value
+
+
+@cache
+def _is_its_fields(kind: type) -> bool:
+    """Whether an object is no more than its `__dict__`, as those of most classes are."""
+    return (
+        kind.__new__ is object.__new__
+        and kind.__dictoffset__ != 0
+        and not any("__slots__" in vars(base) for base in kind.__mro__)
+        and all(
+            getattr(kind, name, None) is getattr(object, name, None)
+            for name in ("__reduce_ex__", "__reduce__", "__getstate__")
+        )
+        and not any(hasattr(kind, name) for name in ("__deepcopy__", "__setstate__"))
+        and kind not in copyreg.dispatch_table
+    )

@@ -73,6 +73,30 @@ def test_a_copy_does_not_see_later_changes() -> None:
     assert copied == ([1], {"a": [1]}, Row(b=[1]), Order([1]))
 
 
+def test_an_object_may_contain_itself() -> None:
+    kept = Order([1])
+    kept.items.append(kept)  # type: ignore[arg-type]
+    copied = own([kept])[0]
+    assert copied is not kept
+    assert copied.items[1] is copied
+
+
+class Counted:
+    """Says itself how it is copied."""
+
+    copies = 0
+
+    def __deepcopy__(self, memo: Any) -> Counted:
+        Counted.copies += 1
+        return self
+
+
+def test_a_class_may_say_how_it_is_copied() -> None:
+    value = Counted()
+    assert own([value])[0] is value
+    assert Counted.copies == 1
+
+
 def test_what_python_cannot_copy_stays() -> None:
     lock = threading.Lock()
     assert own(lock) is lock

@@ -20,7 +20,7 @@ from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.key_groups import OpaqueKey
 from headrace.runtime.operator import Operator, OperatorContext
 from headrace.runtime.operators.simple import TEXTS, FunctionOperator
-from headrace.runtime.ownership import own
+from headrace.runtime.ownership import PLAIN, own
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 # PyFlink's words.
@@ -149,6 +149,7 @@ class ContextOperator(FunctionOperator):
         out: list[Any] = []
         ctx.results, ctx.stamps = out, None
         append, extend = out.append, out.extend
+        plain = PLAIN
         ctx.stamp = None
         values = iter(batch.values)
         rows = zip(keys, values)  # noqa: B905
@@ -158,7 +159,7 @@ class ContextOperator(FunctionOperator):
                     # Cheaper than extend(), which asks a generator for its length first.
                     for cell.key, value in rows:
                         for result in call(value, ctx):
-                            append(own(result))
+                            append(result if type(result) in plain else own(result))
                 else:
                     for cell.key, value in rows:
                         results = call(value, ctx)
@@ -178,6 +179,7 @@ class ContextOperator(FunctionOperator):
         out_stamps: list[int | None] = []
         ctx.results, ctx.stamps = out, out_stamps
         append, append_stamp = out.append, out_stamps.append
+        plain = PLAIN
         values = iter(batch.values)
         rows = zip(keys, values, stamps)  # noqa: B905
         while True:
@@ -186,7 +188,7 @@ class ContextOperator(FunctionOperator):
                     results = call(value, ctx)
                     if results is not None:
                         for result in results:
-                            append(own(result))
+                            append(result if type(result) in plain else own(result))
                             append_stamp(ctx.stamp)
                 return out, out_stamps
             except Exception as error:  # noqa: BLE001 - set aside, or raised there
