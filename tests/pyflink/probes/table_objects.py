@@ -256,3 +256,7 @@ zoned.get_config().set_local_timezone("GMT+08:00")
 text = "SELECT CAST(TO_TIMESTAMP_LTZ(0, 3) AS STRING), DATE_FORMAT(TO_TIMESTAMP_LTZ(0, 3), 'HH:mm')"
 with zoned.execute_sql(text).collect() as rows:
     print(list(rows))
+
+# --- names of functions without parentheses
+asked = "SELECT CURRENT_DATE, current_timestamp, LocalTime, CURRENT_DATE AS d, NOW()"
+print(t_env.sql_query(asked).get_schema().get_field_names())

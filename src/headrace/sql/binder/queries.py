@@ -37,12 +37,6 @@ from headrace.sql.types.type_rules import common_type
 __all__ = ["QueryBinder"]
 
 
-_NAMED = frozenset(
-    {"CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "LOCALTIME", "LOCALTIMESTAMP"}
-)
-"""Functions that name their columns."""
-
-
 class QueryBinder:
     """Binds one query; the queries inside it see its common table expressions."""
 
@@ -258,6 +252,9 @@ class QueryBinder:
                 schema = scope.schema
                 for index in scope.columns_of(node.table, node.span):
                     items.append(x.Alias(x.PositionedName((), index=index), schema[index].name))
+            elif isinstance(expression, exp.Column) and isinstance(node, x.Apply):
+                # A function without parentheses, such as CURRENT_DATE, is the name of its column.
+                items.append(x.Alias(node, expression.name, span=node.span))
             else:
                 items.append(node)
         return items
@@ -281,8 +278,6 @@ class QueryBinder:
                 name = item.name
             elif isinstance(item, x.Name) and item.parts:
                 name = item.parts[-1]
-            elif isinstance(item, x.Apply) and item.function in _NAMED and not item.args:
-                name = item.function
             else:
                 name = f"EXPR${position}"
             names.append(name)
