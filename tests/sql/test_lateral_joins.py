@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from headrace.common.errors import SqlError
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.session.user_functions import register_function
 from headrace.table import DataTypes, StreamTableEnvironment
 from headrace.table.expressions import call, col
-from headrace.table.udf import udtf
+from headrace.table.udf import AggregateFunction, udaf, udtf
 from tests.sql.sessions import rows_of, with_tables
 
 
@@ -111,3 +112,32 @@ def test_in_the_table_api() -> None:
     names = t_env.from_elements([(1, "a"), (2, "b")], ["kk", "name"])
     joined = table.join(names, col("k") == col("kk")).join_lateral(function)
     assert rows_of(t_env, joined.select(col("name"), col("x"))) == [["a", 0], ["a", 0], ["a", 1]]
+
+
+class Largest(AggregateFunction):
+    def create_accumulator(self) -> list[int]:
+        return [0]
+
+    def accumulate(self, accumulator: list[int], *args: Any) -> None:
+        accumulator[0] = max(accumulator[0], *args)
+
+    def get_value(self, accumulator: list[int]) -> int:
+        return accumulator[0]
+
+
+def test_functions_of_another_kind_are_refused_while_the_program_is_built() -> None:
+    t_env = StreamTableEnvironment.create(StreamExecutionEnvironment.get_execution_environment())
+    table = t_env.from_elements([(1, 2)], ["k", "n"])
+    t_env.create_temporary_view("t", table)
+    t_env.create_temporary_function("up_to", up_to)
+    largest = udaf(Largest(), result_type="BIGINT", accumulator_type="ARRAY<BIGINT>")
+    a_table, an_aggregate = call(up_to, col("n")), call(largest, col("n"))
+    for wrong, words in (
+        (lambda: table.select(a_table), r"table function here: 'up_to'. Join its rows"),
+        (lambda: table.aggregate(a_table).select(col("*")), "Only an aggregate function"),
+        (lambda: t_env.sql_query("SELECT up_to(n) FROM t"), r"column 8: Cannot call table"),
+        (lambda: table.filter(an_aggregate == 1), "function Largest is not allowed here"),
+        (lambda: table.join_lateral(an_aggregate), "Largest is not a table function"),
+    ):
+        with pytest.raises(SqlError, match=words):
+            wrong()

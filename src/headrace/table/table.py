@@ -531,6 +531,10 @@ class AggregatedTable:
         names: tuple[str, ...] = ()
         if isinstance(node, x.Alias):
             names, node = (node.name, *node.further), node.value
+        context = self._grouped._table._binding().context
+        function = function_of(context, node) if isinstance(node, x.Apply) else None
+        if function is None or function.kind is not FunctionKind.AGGREGATE:
+            raise SqlError("Only an aggregate function can be used in the aggregate operator.")
         groups = self._grouped.columns
         result = self._grouped.select(*groups, x.Alias(node, "$result"))
         binding = result._binding()

@@ -108,10 +108,7 @@ class ExpressionBinder:
             return form(self, node)
         if function is None or (node.by_name and function.hidden):
             raise self.unknown_function(node)
-        if function.kind is not FunctionKind.SCALAR:
-            raise self.context.error(
-                f"aggregate function {function.name} is not allowed here", node.span
-            )
+        self._check_scalar(function, node.span)
         return self.call(function, [self.bind(a) for a in node.args], node.span)
 
     def _check_aggregate(self, name: str, node: x.Apply) -> None:
@@ -182,6 +179,7 @@ class ExpressionBinder:
     def _user_call(
         self, function: Any, args: Sequence[Expression], span: x.Span | None
     ) -> Expression:
+        self._check_scalar(function, span)
         try:
             if hasattr(function, "call"):
                 zone = self.context.zone
@@ -195,6 +193,18 @@ class ExpressionBinder:
         if getattr(function, "takes_constants", False):
             args = [fold(a, self.context.zone) for a in args]
         return Call(result, function, tuple(args))
+
+    def _check_scalar(self, function: Any, span: x.Span | None) -> None:
+        kind = getattr(function, "kind", FunctionKind.SCALAR)
+        if kind is FunctionKind.TABLE:
+            raise self.context.error(
+                f"Cannot call table function here: '{function.name}'. Join its rows: with "
+                "LATERAL TABLE(...) in SQL, with join_lateral() or flat_map() in the Table API",
+                span,
+            )
+        if kind is not FunctionKind.SCALAR:
+            what = kind.value.lower().replace("_", " ")
+            raise self.context.error(f"{what} function {function.name} is not allowed here", span)
 
     def _boolean(self, e: Expression, span: x.Span | None) -> Expression:
         if isinstance(e.type, t.NullType):

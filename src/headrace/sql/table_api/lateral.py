@@ -42,7 +42,10 @@ def lateral_join(
         return join_versions(context, plan, function, node.args, predicate, outer)
     if getattr(function, "kind", None) is not FunctionKind.TABLE:
         name = getattr(node.function, "name", node.function)
-        raise SqlError(f"{name} is not a table function")
+        raise SqlError(
+            "A lateral join only accepts an expression which defines a table function call that "
+            f"might be followed by some alias. {name} is not a table function"
+        )
     names = names or tuple(function.alias_names)
     scope = Scope(context)
     scope.add(None, plan.schema)
