@@ -8,7 +8,7 @@ from headrace.datastream.state import ValueState, ValueStateDescriptor
 from headrace.graph.specs import ReduceSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.operators.simple import FunctionOperator
-from headrace.runtime.ownership import own
+from headrace.runtime.ownership import PLAIN, own
 from headrace.runtime.state.key_cell import NO_KEY
 
 _STATE = "_reduced"
@@ -40,7 +40,7 @@ class ReduceOperator(FunctionOperator):
                 reduced = current()
                 reduced = value if reduced is None else reduce(reduced, value)
                 update(reduced)
-                out.append(own(reduced))
+                out.append(reduced if type(reduced) in PLAIN else own(reduced))
         except Exception as error:
             raise self.failed(error, value, where="reduce") from error
         cell.key = NO_KEY

@@ -21,7 +21,7 @@ from headrace.runtime.functions.runtime_context import (
     open_function,
 )
 from headrace.runtime.operator import Operator
-from headrace.runtime.ownership import own
+from headrace.runtime.ownership import PLAIN, own
 from headrace.runtime.state.key_cell import NO_KEY, KeyCell
 
 FAILED: Any = object()
@@ -141,7 +141,7 @@ class MapOperator(FunctionOperator):
         call = spec.function.map
         # A function that is not an object has nowhere to keep what it returns.
         plain = isinstance(spec.function, FunctionWrapper)
-        self._call = call if plain else lambda value: own(call(value))
+        self._call = call if plain else _owned(call)
 
     def process_batch(self, batch: Batch) -> None:
         results, stamps = self.call_each(self._call, batch, "map"), batch.timestamps
@@ -201,14 +201,15 @@ class FlatMapOperator(FunctionOperator):
         values = batch.values
         rows = iter(values)
         self.records_in += len(values)
+        plain = PLAIN
         try:
-            # Not map(), which takes a StopIteration of the function for its own end.
-            flat = list(
-                map(
-                    own,
-                    chain.from_iterable(() if (r := call(value)) is None else r for value in rows),
-                )
-            )
+            # A generator, because map() takes a StopIteration of the function for its own end.
+            flat = [
+                result if type(result) in plain else own(result)
+                for results in (call(value) for value in rows)
+                if results is not None
+                for result in results
+            ]
         except Exception as error:
             raise self.failed(error, record_at(values, rows), where="flat_map") from error
         self.output.emit(Batch(flat))
@@ -220,6 +221,16 @@ def _succeeded(results: list[Any], stamps: Any) -> tuple[list[Any], Any]:
     if all(good):
         return results, stamps
     return list(compress(results, good)), stamps and list(compress(stamps, good))
+
+
+def _owned(call: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    plain = PLAIN
+
+    def owned(value: Any) -> Any:
+        result = call(value)
+        return result if type(result) in plain else own(result)
+
+    return owned
 
 
 def _listed(result: Any) -> list[Any]:
