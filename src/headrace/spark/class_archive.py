@@ -135,4 +135,6 @@ def _identity(java: str, spark_home: str) -> Iterator[str]:
     release = program.parent.parent / "release"
     yield release.read_text() if release.exists() else ""
     yield os.path.realpath(spark_home)
-    yield from sorted(path.name for path in Path(spark_home, "jars").glob("spark-core*.jar"))
+    for jar in sorted(Path(spark_home, "jars").glob("spark-core*.jar")):
+        # The JVM looks at the times, too: an environment that was made anew needs another archive.
+        yield f"{jar.name} {jar.stat().st_mtime_ns}"

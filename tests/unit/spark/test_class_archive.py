@@ -81,6 +81,16 @@ def test_java_and_spark_have_their_own(tmp_path: Path) -> None:
     assert len(paths) == 4
 
 
+def test_an_environment_that_was_made_anew_has_another(tmp_path: Path) -> None:
+    jar = tmp_path / "jars" / "spark-core_2.13-4.3.0.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    before = ClassArchive(tmp_path, "/usr/bin/java", str(tmp_path)).path
+    assert ClassArchive(tmp_path, "/usr/bin/java", str(tmp_path)).path == before
+    os.utime(jar, (1000, 1000))
+    assert ClassArchive(tmp_path, "/usr/bin/java", str(tmp_path)).path != before
+
+
 def test_a_cache_that_cannot_be_used_is_done_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
