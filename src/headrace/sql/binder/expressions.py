@@ -202,7 +202,8 @@ class ExpressionBinder:
                 "LATERAL TABLE(...) in SQL, with join_lateral() or flat_map() in the Table API",
                 span,
             )
-        if kind is not FunctionKind.SCALAR:
+        # A process table function says itself where it belongs.
+        if kind not in (FunctionKind.SCALAR, FunctionKind.PROCESS_TABLE):
             what = kind.value.lower().replace("_", " ")
             raise self.context.error(f"{what} function {function.name} is not allowed here", span)
 
