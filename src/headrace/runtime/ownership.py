@@ -35,7 +35,13 @@ def own(value: Any) -> Any:
     and flat tuples of them need no copy; what Python cannot copy stays as it is.
     """
     kind = type(value)
-    if kind in PLAIN or (kind is tuple and _all_plain(map(type, value))):
+    if kind is tuple:
+        for item in value:
+            if type(item) not in PLAIN:
+                break
+        else:
+            return value
+    elif kind in PLAIN:
         return value
     try:
         return _copy(value)
@@ -53,14 +59,16 @@ def _copy(value: Any) -> Any:
     if kind is list:
         return value.copy() if _all_plain(map(type, value)) else list(map(_copy, value))
     if kind is dict:
+        if _all_plain(map(type, value.values())):
+            return value.copy()
         return {key: _copy(item) for key, item in value.items()}
     if kind is Row:
-        return row_of(list(map(_copy, value)), value._fields, value.get_row_kind())
+        return row_of(_copy(value._values), value._fields, value._row_kind)
     if not _is_its_fields(kind):
         return _deepcopy(value)
     copied = object.__new__(kind)
     fields = value.__dict__
-    copied.__dict__.update(fields if _all_plain(map(type, fields.values())) else _copy(fields))
+    copied.__dict__.update(_copy(fields))
     return copied
 
 

@@ -159,7 +159,16 @@ class ContextOperator(FunctionOperator):
                     # Cheaper than extend(), which asks a generator for its length first.
                     for cell.key, value in rows:
                         for result in call(value, ctx):
-                            append(result if type(result) in plain else own(result))
+                            kind = type(result)
+                            if kind is tuple:  # what own() does, without a call
+                                for item in result:
+                                    if type(item) not in plain:
+                                        append(own(result))
+                                        break
+                                else:
+                                    append(result)
+                            else:
+                                append(result if kind in plain else own(result))
                 else:
                     for cell.key, value in rows:
                         results = call(value, ctx)
