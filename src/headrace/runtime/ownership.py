@@ -13,11 +13,11 @@ from headrace.common.time import Instant
 from headrace.common.types import Row, row_of
 from headrace.datastream.output_tag import OutputTag
 
-__all__ = ["PLAIN", "own"]
+__all__ = ["PLAIN", "copied", "own"]
 
 PLAIN = frozenset(
     {
-        *(bool, bytes, complex, float, int, str, type(None), decimal.Decimal),
+        *(bool, bytes, complex, float, int, str, object, type(None), decimal.Decimal),
         *(datetime.date, datetime.datetime, datetime.time, datetime.timedelta),
         *(Instant, OutputTag),
     }
@@ -30,9 +30,9 @@ _all_plain = PLAIN.issuperset
 def own(value: Any) -> Any:
     """A copy that nobody else holds; the value itself where nobody can change it.
 
-    User functions may change what is in state, or in themselves, after they have emitted it, and
-    an accumulator that they are given. So what is emitted or kept is copied first. Numbers, texts
-    and flat tuples of them need no copy; what Python cannot copy stays as it is.
+    User functions may change what is in state, or in themselves, after they have emitted it. So
+    what is emitted is copied first. Numbers, texts and flat tuples of them need no copy; what
+    Python cannot copy stays as it is.
     """
     kind = type(value)
     if kind is tuple:
@@ -44,39 +44,64 @@ def own(value: Any) -> Any:
     elif kind in PLAIN:
         return value
     try:
-        return _copy(value)
-    except RecursionError:  # it contains itself, which deepcopy notices
-        return _deepcopy(value)
+        return copied(value)
+    except Exception:  # noqa: BLE001 - the user's class; the value never leaves this process
+        return value
 
 
-def _copy(value: Any) -> Any:
-    """Two to ten times as quick as deepcopy, where objects need not be told apart."""
-    kind: Any = type(value)
+def copied(value: Any) -> Any:
+    """As `own`, for what is to be changed: where Python cannot copy it, that is an error."""
+    kind = type(value)
     if kind in PLAIN:
         return value
-    if kind is tuple:
-        return value if _all_plain(map(type, value)) else tuple(map(_copy, value))
-    if kind is list:
-        return value.copy() if _all_plain(map(type, value)) else list(map(_copy, value))
-    if kind is dict:
-        if _all_plain(map(type, value.values())):
-            return value.copy()
-        return {key: _copy(item) for key, item in value.items()}
-    if kind is Row:
-        return row_of(_copy(value._values), value._fields, value._row_kind)
-    if not _is_its_fields(kind):
-        return _deepcopy(value)
-    copied = object.__new__(kind)
-    fields = value.__dict__
-    copied.__dict__.update(_copy(fields))
-    return copied
+    if kind is list and _all_plain(map(type, value)):
+        return value.copy()
+    if kind is dict and _all_plain(map(type, value.values())):
+        return value.copy()
+    if kind is Row and _all_plain(map(type, value._values)):
+        return row_of(value._values.copy(), value._fields, value._row_kind)
+    return _copied(value, {})
 
 
-def _deepcopy(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # noqa: BLE001 - the user's class; it never leaves this process
+def _copied(value: Any, memo: dict[int, Any]) -> Any:
+    """Two to ten times as quick as deepcopy, with which it shares the memo of what it has copied.
+
+    A part that is there twice, or that contains the whole, is so in the copy.
+    """
+    kind: Any = type(value)
+    if kind in PLAIN or (issubclass(kind, tuple) and _all_plain(map(type, value))):
         return value
+    if kind is tuple:
+        return tuple([_copied(item, memo) for item in value])
+    if _is_named_tuple(kind):
+        return tuple.__new__(kind, [_copied(item, memo) for item in value])
+    known = memo.get(id(value))
+    if known is not None:
+        return known
+    if kind is list:
+        copy_ = memo[id(value)] = value.copy()
+        if not _all_plain(map(type, value)):
+            copy_[:] = [_copied(item, memo) for item in value]
+        return copy_
+    if kind is dict:
+        copy_ = memo[id(value)] = {}
+        for key, item in value.items():
+            copy_[_copied(key, memo)] = _copied(item, memo)
+        return copy_
+    if kind is Row:
+        copy_ = memo[id(value)] = row_of([], value._fields, value._row_kind)
+        copy_._values.extend([_copied(item, memo) for item in value._values])
+        return copy_
+    if not _is_its_fields(kind):
+        return copy.deepcopy(value, memo)
+    copy_ = memo[id(value)] = object.__new__(kind)
+    copy_.__dict__.update({name: _copied(item, memo) for name, item in value.__dict__.items()})
+    return copy_
+
+
+@cache
+def _is_named_tuple(kind: type) -> bool:
+    return issubclass(kind, tuple) and hasattr(kind, "_fields") and kind.__dictoffset__ == 0
 
 
 @cache

@@ -12,7 +12,7 @@ import pytest
 
 from headrace.common import Row, RowKind
 from headrace.datastream import OutputTag
-from headrace.runtime.ownership import own
+from headrace.runtime.ownership import copied, own
 
 Point = namedtuple("Point", "x y")
 SHARED = [1]
@@ -34,6 +34,7 @@ class Order:
         b"x",
         datetime.date(2020, 1, 2),
         OutputTag("late"),
+        Point(1, 2),
     ],
 )
 def test_what_nobody_can_change_is_not_copied(value: Any) -> None:
@@ -51,34 +52,57 @@ def test_what_nobody_can_change_is_not_copied(value: Any) -> None:
         Row(1, SHARED),
         Row.of_kind(RowKind.DELETE, 1),
         Order(SHARED),
-        Point(1, 2),
         Point(1, SHARED),
         {1, 2},
         bytearray(b"x"),
     ],
 )
 def test_what_can_be_changed_is_copied_all_the_way_down(value: Any) -> None:
-    copied = own(value)
-    assert copied is not value
-    assert copied == value
-    assert type(copied) is type(value)
+    made = own(value)
+    assert made is not value
+    assert made == value
+    assert type(made) is type(value)
     if isinstance(value, Row):
-        assert copied.get_row_kind() is value.get_row_kind()
+        assert made.get_row_kind() is value.get_row_kind()
 
 
 def test_a_copy_does_not_see_later_changes() -> None:
     kept = [1]
-    copied = own((kept, {"a": kept}, Row(b=kept), Order(kept)))
+    made = own((kept, {"a": kept}, Row(b=kept), Order(kept)))
     kept.append(2)
-    assert copied == ([1], {"a": [1]}, Row(b=[1]), Order([1]))
+    assert made == ([1], {"a": [1]}, Row(b=[1]), Order([1]))
 
 
 def test_an_object_may_contain_itself() -> None:
     kept = Order([1])
     kept.items.append(kept)  # type: ignore[arg-type]
-    copied = own([kept])[0]
-    assert copied is not kept
-    assert copied.items[1] is copied
+    made = own([kept])[0]
+    assert made is not kept
+    assert made.items[1] is made
+
+
+def test_what_is_there_twice_is_so_in_the_copy() -> None:
+    one, other = Order([1]), Order([2])
+    found = own({"nodes": [one, other], "edges": [(one, other)]})
+    assert found["edges"][0][0] is found["nodes"][0] is not one
+    doubled: list[Any] = []
+    for _ in range(40):
+        doubled = [doubled, doubled]
+    assert own(doubled)[0] is not doubled[0]
+
+
+class Locked:
+    __slots__ = ("count", "lock")
+
+    def __init__(self) -> None:
+        self.count, self.lock = 1, threading.Lock()
+
+
+def test_what_is_to_be_changed_must_be_copied() -> None:
+    value = Locked()
+    assert own(value) is value
+    with pytest.raises(TypeError):
+        copied(value)
 
 
 class Counted:

@@ -55,9 +55,9 @@ def start_job_manager(
     arguments = [str(directory)]
     arguments += ["--application", str(os.getpid())] if application else []
     arguments += ["--temporary"] if temporary else []
-    made = settings_from_arguments(settings).to_dict()
     module = "headrace.cluster.manager.job_manager"
     try:
+        made = settings_from_arguments(settings).to_dict()
         return start_process(module, arguments, made, directory / LOG, running, "JobManager")
     except BaseException:
         if temporary:

@@ -16,6 +16,7 @@ from headrace.datastream.output_tag import OutputTag
 from headrace.runtime.batch import Batch, Receiver
 from headrace.runtime.exchange.output import Converter, OperatorOutput
 from headrace.runtime.failure import UserCodeFailure, user_traceback
+from headrace.runtime.ownership import own
 
 
 class DeadLetters:
@@ -34,7 +35,7 @@ class DeadLetters:
         """Set a record aside."""
         self._letters.append(
             DeadLetter(
-                record,
+                own(record),
                 type(error).__name__,
                 str(error),
                 user_traceback(error),

@@ -14,6 +14,7 @@ from headrace.graph.specs import AsyncSpec
 from headrace.runtime.batch import Batch
 from headrace.runtime.failure import UserCodeFailure
 from headrace.runtime.operators.simple import FunctionOperator
+from headrace.runtime.ownership import own
 
 
 class AsyncOperator(FunctionOperator):
@@ -121,4 +122,4 @@ def _listed(results: Any, method: str) -> list[Any]:
             ),
             where=method,
         )
-    return list(results)
+    return list(map(own, results))

@@ -20,6 +20,7 @@ from headrace.runtime.batch import MAX_TIMESTAMP, Batch
 from headrace.runtime.exchange.output import OperatorOutput
 from headrace.runtime.operator import OperatorContext
 from headrace.runtime.operators.process import ContextOperator
+from headrace.runtime.ownership import own
 from headrace.runtime.state.key_cell import NO_KEY
 
 _LEFT, _RIGHT = 0, 1
@@ -47,7 +48,7 @@ class JoinContext(ProcessJoinFunction.Context):
         return max(self.left, self.right)
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
-        self._operator.element_context.add_side(output_tag, value, self.get_timestamp())
+        self._operator.element_context.add_side(output_tag, own(value), self.get_timestamp())
 
 
 class _Side:
@@ -148,7 +149,7 @@ class IntervalJoinOperator(ContextOperator):
                 if results is not None:
                     later = max(stamp, match_stamp)
                     for result in results:
-                        out.append(result)
+                        out.append(own(result))
                         out_stamps.append(later)
         except Exception as error:
             pair = (value, match) if input_index == _LEFT else (match, value)

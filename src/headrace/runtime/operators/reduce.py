@@ -40,7 +40,8 @@ class ReduceOperator(FunctionOperator):
                 reduced = current()
                 reduced = value if reduced is None else reduce(reduced, value)
                 update(reduced)
-                out.append(reduced if type(reduced) in PLAIN else own(reduced))
+                if not self._final_only:
+                    out.append(reduced if type(reduced) in PLAIN else own(reduced))
         except Exception as error:
             raise self.failed(error, value, where="reduce") from error
         cell.key = NO_KEY

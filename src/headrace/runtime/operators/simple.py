@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable
 from inspect import isgeneratorfunction
 from itertools import chain, compress, repeat
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 from headrace.datastream.functions import FunctionWrapper
@@ -139,9 +140,7 @@ class MapOperator(FunctionOperator):
     def __init__(self, spec: MapSpec) -> None:
         super().__init__(spec.function, spec.error_tag)
         call = spec.function.map
-        # A function that is not an object has nowhere to keep what it returns.
-        plain = isinstance(spec.function, FunctionWrapper)
-        self._call = call if plain else _owned(call)
+        self._call = call if _keeps_nothing(spec.function) else _owned(call)
 
     def process_batch(self, batch: Batch) -> None:
         results, stamps = self.call_each(self._call, batch, "map"), batch.timestamps
@@ -221,6 +220,14 @@ def _succeeded(results: list[Any], stamps: Any) -> tuple[list[Any], Any]:
     if all(good):
         return results, stamps
     return list(compress(results, good)), stamps and list(compress(stamps, good))
+
+
+def _keeps_nothing(function: Any) -> bool:
+    """Whether a function has nowhere to keep what it returns: no object, and no closure."""
+    given = function.function if isinstance(function, FunctionWrapper) else None
+    if isinstance(given, FunctionType):
+        return given.__closure__ is None
+    return isinstance(given, type | BuiltinFunctionType)
 
 
 def _owned(call: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -27,6 +27,7 @@ from headrace.runtime.batch import MAX_TIMESTAMP, MIN_TIMESTAMP, Batch
 from headrace.runtime.operators.window.base import WindowBase, none_in_window
 from headrace.runtime.operators.window.contents import PANE_STATE, SLICE_STATE, WINDOW_STATE
 from headrace.runtime.operators.window.slices import SlidingMerger, merge_of_slices
+from headrace.runtime.ownership import own
 
 _MOST_COPIES = 100_000
 
@@ -149,7 +150,12 @@ class AlignedWindowOperator(WindowBase):
             windows = range(t - (t - offset) % slide, max(t, over) - size, -slide)
             starts += windows
             keys += repeat(key, len(windows))
-            values += repeat(value, len(windows))
+            # A window may change what it holds.
+            other = own(value)
+            if other is value:
+                values += repeat(value, len(windows))
+            else:
+                values += [value, *(own(value) for _ in windows[1:])][: len(windows)]
             if len(starts) > _MOST_COPIES:
                 self._fill(keys, values, starts)
                 keys, values, starts = [], [], []

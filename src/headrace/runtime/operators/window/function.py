@@ -17,6 +17,7 @@ from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.window import MergingWindowAssigner, WindowAssigner
 from headrace.runtime.functions.runtime_context import OperatorRuntimeContext
 from headrace.runtime.operators.process import ContextOperator
+from headrace.runtime.ownership import own
 from headrace.runtime.state.key_cell import KeyCell
 
 Evaluate = Callable[[Any, Any, Iterable[Any]], Iterable[Any] | None]
@@ -53,7 +54,9 @@ class WindowContext(ProcessWindowFunction.Context[Any]):
         return self._operator.watermark
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
-        self._operator.element_context.add_side(output_tag, value, self.current.max_timestamp())
+        self._operator.element_context.add_side(
+            output_tag, own(value), self.current.max_timestamp()
+        )
 
 
 class NamespacedStateStore(OperatorRuntimeContext):

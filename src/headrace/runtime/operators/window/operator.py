@@ -20,7 +20,7 @@ from headrace.runtime.operators.window.contents import (
 )
 from headrace.runtime.operators.window.merging import MergingWindowSet
 from headrace.runtime.operators.window.trigger_context import AssignerContext, TriggerContext
-from headrace.runtime.ownership import own
+from headrace.runtime.ownership import copied
 from headrace.runtime.time.timers import TimerQueue
 
 _MERGING_STATE = "merging-window-set"
@@ -134,7 +134,7 @@ class WindowOperator(WindowBase):
             if content is not None:
                 self.window_cell.key = (key, window)
                 # What was emitted must not change when the next record is added.
-                self.fire(key, window, [own(content) if stays else content])
+                self.fire(key, window, [copied(content) if stays else content])
         elif content:
             self.window_cell.key = (key, window)
             self.fire(key, window, content)

@@ -15,7 +15,7 @@ from typing import Any
 from headrace.datastream.functions import AggregateFunction
 from headrace.datastream.window import SlidingEventTimeWindows
 from headrace.graph.specs import WindowSpec
-from headrace.runtime.ownership import own
+from headrace.runtime.ownership import copied
 
 Panes = dict[int, dict[Any, Any]]
 Merge = Callable[[Any, Any], Any]
@@ -88,10 +88,10 @@ class SlidingMerger:
         result = {}
         for key, older in suffix.items():
             newer = back.get(key)
-            result[key] = own(older) if newer is None else merge(own(older), own(newer))
+            result[key] = copied(older) if newer is None else merge(copied(older), copied(newer))
         for key, newer in back.items():
             if key not in suffix:
-                result[key] = own(newer)
+                result[key] = copied(newer)
         return result
 
     def _flip(self, panes: Panes, start: int, end: int) -> None:
@@ -106,7 +106,9 @@ class SlidingMerger:
                 for key, value in pane.items():
                     newer = suffix.get(key)
                     if value is not None:
-                        suffix[key] = own(value) if newer is None else merge(own(value), own(newer))
+                        suffix[key] = (
+                            copied(value) if newer is None else merge(copied(value), copied(newer))
+                        )
             suffixes[pane_start] = suffix
         self._suffixes, self._back, self._back_end = suffixes, {}, end
 
@@ -115,4 +117,4 @@ class SlidingMerger:
         for key, value in (pane or {}).items():
             older = back.get(key)
             if value is not None:
-                back[key] = own(value) if older is None else merge(older, own(value))
+                back[key] = copied(value) if older is None else merge(older, copied(value))
