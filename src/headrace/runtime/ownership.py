@@ -51,7 +51,7 @@ def own(value: Any) -> Any:
 
 def copied(value: Any) -> Any:
     """As `own`, for what is to be changed: where Python cannot copy it, that is an error."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in PLAIN:
         return value
     if kind is list and _all_plain(map(type, value)):
@@ -60,6 +60,10 @@ def copied(value: Any) -> Any:
         return value.copy()
     if kind is Row and _all_plain(map(type, value._values)):
         return row_of(value._values.copy(), value._fields, value._row_kind)
+    if _is_its_fields(kind) and _all_plain(map(type, value.__dict__.values())):
+        copy_: Any = object.__new__(kind)
+        copy_.__dict__.update(value.__dict__)
+        return copy_
     return _copied(value, {})
 
 
