@@ -82,7 +82,14 @@ def main(argv: Sequence[str] | None = None, prog: str = "headrace") -> int:
         return ExitCode.USAGE
     try:
         options, unknown_options = parser.parse_known_args(arguments)
-        if unknown_options:
+        if unknown_options and (
+            getattr(options, "python", None) or getattr(options, "pyModule", None)
+        ):
+            # As in Flink, the arguments of the program begin where options are not known.
+            at = arguments.index(unknown_options[0])
+            options = parser.parse_args(arguments[:at])
+            options.program = arguments[at:]
+        elif unknown_options:
             _refuse(unknown_options, getattr(options, "command_parser", parser))
     except SystemExit as ended:
         return int(ended.code or 0)

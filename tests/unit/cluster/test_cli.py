@@ -142,6 +142,9 @@ class TestRun:
         file = written(tmp_path, "import sys; print(sys.argv[1:])")
         assert main(["run", "-py", file, "a", "--b"]) == 0
         assert capsys.readouterr().out == "['a', '--b']\n"
+        # Flink's way: what is no option of the command begins the program's own arguments.
+        assert main(["run", "-p", "2", "-py", file, "--input", "x", "-p", "3"]) == 0
+        assert capsys.readouterr().out == "['--input', 'x', '-p', '3']\n"
 
     def test_module_is_run_from_the_working_directory(
         self,
