@@ -54,16 +54,16 @@ def external_rows(
     schema: Schema,
     changelog: bool,
     zone: str = "UTC",
-    upserts: bool = False,
+    upsert_key: tuple[int, ...] | None = None,
     output: TypeInformation | None = None,
 ) -> DataStream[Any]:
     """`Row` objects of internal rows, with event time if a column has it.
 
-    Where they are `upserts`, rows before an update are left out.
+    Where rows replace each other by an `upsert_key`, those before an update are left out.
     """
     rowtime = next((i for i, f in enumerate(schema) if f.time is TimeAttribute.ROWTIME), None)
     names, types = tuple(schema.names), tuple(schema.types)
-    spec = ExternalRowsSpec(names, types, changelog, zone, rowtime, upserts)
+    spec = ExternalRowsSpec(names, types, changelog, zone, rowtime, upsert_key)
     return with_operator(stream, "TableToDataStream", spec, output)
 
 

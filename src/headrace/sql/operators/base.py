@@ -165,6 +165,29 @@ class OpenedCode:
         self.run = code.load(dict(code.functions))
 
 
+def without_old(rows: Sequence[tuple[Any, tuple[Any, ...]]]) -> list[tuple[Any, tuple[Any, ...]]]:
+    """Rows with their keys, for those to whom a new row replaces the one of its key.
+
+    A row before an update is left out if the key has a row afterwards; else it goes, as its key
+    may not come back: an operator may update a row of one key to one of another.
+    """
+    if all(row[-1] != UPDATE_BEFORE for _, row in rows):
+        return list(rows)
+    replaced: set[Any] = set()
+    found = []
+    for key, row in reversed(rows):
+        kind = row[-1]
+        if kind != UPDATE_BEFORE:
+            replaced.add(key)
+        elif key in replaced:
+            continue
+        else:
+            row = (*row[:-1], DELETE)
+        found.append((key, row))
+    found.reverse()
+    return found
+
+
 def zone_of(name: str | None) -> ZoneInfo | None:
     """A zone whose clock differs from UTC; None otherwise."""
     return None if name in (None, "UTC", "Etc/UTC", "Z") else ZoneInfo(str(name))

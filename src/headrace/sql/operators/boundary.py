@@ -9,7 +9,7 @@ from headrace.common.constants import MIN_LONG_VALUE
 from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.batch import Batch
 from headrace.sql.functions.builtin.times import to_local
-from headrace.sql.operators.base import UPDATE_BEFORE, RowOperator
+from headrace.sql.operators.base import RowOperator, without_old
 from headrace.sql.operators.specs import ExternalRowsSpec, InternalRowsSpec
 from headrace.sql.types import RowField, RowType
 from headrace.sql.types.values import row_to_external, to_internal
@@ -31,8 +31,9 @@ class ExternalRowsOperator(RowOperator):
         names, convert, rowtime = self._names, self._convert, self._spec.rowtime
         rows = batch.values
         if self._spec.changelog:
-            if self._spec.upserts:
-                rows = [r for r in rows if r[-1] != UPDATE_BEFORE]
+            if (key := self._spec.upsert_key) is not None:
+                keyed = [(tuple([r[i] for i in key]), r) for r in rows]
+                rows = [r for _, r in without_old(keyed)]
             out = [row_of(convert(r[:-1]), names, _KINDS[r[-1]]) for r in rows]
         else:
             out = [row_of(convert(r), names) for r in rows]

@@ -167,7 +167,7 @@ class EncodeSpec(OperatorSpec):
 class ExternalRowsSpec(OperatorSpec):
     """Internal rows to `Row` objects, with a timestamp of the column `rowtime`.
 
-    Of `upserts`, no row before an update comes out.
+    With an `upsert_key` rows replace each other, and no row before an update comes out.
     """
 
     names: tuple[str, ...]
@@ -175,7 +175,7 @@ class ExternalRowsSpec(OperatorSpec):
     changelog: bool
     zone: str
     rowtime: int | None = None
-    upserts: bool = False
+    upsert_key: tuple[int, ...] | None = None
 
     kind: ClassVar[str] = "TableToDataStream"
     operator: ClassVar[str] = f"{_PACKAGE}.boundary:ExternalRowsOperator"

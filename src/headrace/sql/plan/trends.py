@@ -17,7 +17,7 @@ from headrace.sql.plan.expressions import (
     columns_used,
 )
 from headrace.sql.plan.joins import Join, JoinKind, TemporalJoin
-from headrace.sql.plan.upsert_keys import upsert_keys
+from headrace.sql.plan.upsert_keys import kept_column, upsert_keys
 
 __all__ = ["rising_key"]
 
@@ -54,8 +54,12 @@ def rising_key(
     if trends is None:
         return None
     for key in order:
+        if trends[key.index] is Trend.CONSTANT:
+            continue
         direction = Trend.RISING if key.descending else Trend.FALLING
-        if trends[key.index] not in (Trend.CONSTANT, direction):
+        # What is NULL before it has a value goes down where NULL comes first.
+        falls = key.nulls_first and node.schema[key.index].type.is_nullable
+        if trends[key.index] is not direction or falls:
             return None
     return min(keys)
 
@@ -81,10 +85,9 @@ def _trends(node: n.Node) -> Trends:
 
 
 def _projected(e: Expression, below: Sequence[Trend]) -> Trend:
-    if isinstance(e, Column):
-        return below[e.index]
-    if isinstance(e, Call) and getattr(e.function, "name", "") == "CAST":
-        return _projected(e.args[0], below)
+    column = kept_column(e)
+    if column is not None:
+        return below[column]
     constant = all(below[i] is Trend.CONSTANT for i in columns_used(e))
     return Trend.CONSTANT if constant else Trend.ANY
 

@@ -8,7 +8,7 @@ from headrace.sql.plan.joins import Join, TemporalJoin
 from headrace.sql.plan.lookups import LookupJoin
 from headrace.sql.types import IntegralType
 
-__all__ = ["upsert_keys"]
+__all__ = ["kept_column", "upsert_keys"]
 
 Keys = frozenset[frozenset[int]]
 
@@ -78,7 +78,7 @@ def _projected(node: n.Project) -> Keys:
     """Keys whose columns are all still there."""
     places: dict[int, int] = {}
     for place, expression in enumerate(node.expressions):
-        column = _kept(expression)
+        column = kept_column(expression)
         if column is not None:
             places.setdefault(column, place)
     return frozenset(
@@ -88,12 +88,12 @@ def _projected(node: n.Project) -> Keys:
     )
 
 
-def _kept(e: Expression) -> int | None:
+def kept_column(e: Expression) -> int | None:
     """The column whose values an expression has, each as one of its own."""
     if isinstance(e, Column):
         return e.index
     if isinstance(e, Call) and getattr(e.function, "name", "") == "CAST":
         wider = isinstance(e.type, IntegralType) and isinstance(e.args[0].type, IntegralType)
         if wider and e.type.bits >= e.args[0].type.bits:  # type: ignore[attr-defined]
-            return _kept(e.args[0])
+            return kept_column(e.args[0])
     return None

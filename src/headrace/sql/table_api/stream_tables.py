@@ -66,11 +66,12 @@ class _StreamSink(TableSink):
 
     refusal = "use to_changelog_stream()"
 
-    def __init__(self, mode: ChangelogMode | None, zone: str) -> None:
+    def __init__(self, mode: ChangelogMode | None, zone: str, key: tuple[int, ...]) -> None:
         self.accepts_updates = mode != ChangelogMode.insert_only()
         self.upsert = self.deletes_by_key = mode is not None and mode.replaces
         self._any = mode is None
         self._zone = zone
+        self._upsert_key = key if self.upsert else None
 
     def upserts(self, changes: bool) -> bool:
         """As in Flink, rows of any kind must not replace each other by another key."""
@@ -78,7 +79,7 @@ class _StreamSink(TableSink):
 
     def attach(self, stream: DataStream[Any], schema: BoundSchema, changelog: bool) -> Any:
         type_info = type_of_rows(schema)
-        return external_rows(stream, schema, changelog, self._zone, self.upsert, type_info)
+        return external_rows(stream, schema, changelog, self._zone, self._upsert_key, type_info)
 
 
 def stream_plan(
@@ -271,7 +272,8 @@ def table_stream(
     if declared is not None:
         plan, times = _as_declared(session, plan, declared)
     name = (_STREAM_SINK,)
-    target, key = _StreamSink(mode, session.zone), _key_of(declared, plan.schema)
+    key = _key_of(declared, plan.schema)
+    target = _StreamSink(mode, session.zone, key)
     sink = n.Sink(plan.schema, plan, name, target, _declared_schema(plan, declared), key)
     session.check_sink(sink)
     translator = session.translator()

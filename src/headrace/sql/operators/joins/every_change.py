@@ -79,6 +79,9 @@ class EveryChangeJoinOperator(RowOperator):
         else:
             if was_there != (row in rows):
                 self._count_anew(index, row, partners if change > 0 else [])
+            elif (kept := self._counts[index]) is not None and self._sides[index].ttl_ms:
+                # It lives as long as its row.
+                kept.store(kept.load(), (row,))
             turned = self._count_one(1 - index, partners, change)
         self._show(index, row, kind, partners, turned)
 

@@ -11,7 +11,7 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.types import RowKind, row_of
 from headrace.runtime.batch import MIN_TIMESTAMP, Batch
 from headrace.runtime.failure import NO_RECORD
-from headrace.sql.operators.base import INSERT, UPDATE_BEFORE, OpenedCode, RowOperator
+from headrace.sql.operators.base import INSERT, OpenedCode, RowOperator, without_old
 from headrace.sql.operators.order.in_time import WaitingRows
 from headrace.sql.operators.order.ordering import sort_key
 from headrace.sql.operators.process.specs import ProcessTableSpec, TableSpec
@@ -108,9 +108,9 @@ class ProcessTableOperator(RowOperator):
         table = self._tables[input_index]
         spec, arguments = table.spec, list(self._arguments)
         self._input, self.timer = input_index, None
+        if spec.changes and table.upserts:
+            rows = without_old(list(rows))
         for key, row in rows:
-            if spec.changes and row[-1] == UPDATE_BEFORE and table.upserts:
-                continue
             self.time = None if spec.time is None else row[spec.time] // 1000
             self._prefix = table.prefix(row)
             arguments[spec.place] = table.external(row)
