@@ -73,11 +73,11 @@ def _copied(value: Any, memo: dict[int, Any]) -> Any:
     A part that is there twice, or that contains the whole, is so in the copy.
     """
     kind: Any = type(value)
-    if kind in PLAIN or (issubclass(kind, tuple) and _all_plain(map(type, value))):
+    if kind in PLAIN:
         return value
-    if kind is tuple:
-        return tuple([_copied(item, memo) for item in value])
-    if _is_named_tuple(kind):
+    if kind is tuple or _is_named_tuple(kind):
+        if _all_plain(map(type, value)):
+            return value
         return tuple.__new__(kind, [_copied(item, memo) for item in value])
     known = memo.get(id(value))
     if known is not None:

@@ -91,6 +91,18 @@ def test_what_is_there_twice_is_so_in_the_copy() -> None:
     assert own(doubled)[0] is not doubled[0]
 
 
+class Tagged(tuple[int, ...]):
+    tags: list[str]
+
+
+def test_a_tuple_may_have_more_than_its_items() -> None:
+    value = Tagged((1, 2))
+    value.tags = ["a"]
+    made = own(value)
+    value.tags.append("b")
+    assert (made, made.tags) == ((1, 2), ["a"])
+
+
 class Locked:
     __slots__ = ("count", "lock")
 
