@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from headrace.common.errors import StateMigrationError
 from headrace.common.typeinfo import TypeInformation
 
-__all__ = ["SerializedTypeInfo", "TypeSerializer"]
+__all__ = ["SerializedTypeInfo", "TypeSerializer", "VoidNamespaceSerializer"]
 
 T = TypeVar("T")
 
@@ -60,6 +60,17 @@ class TypeSerializer(ABC, Generic[T]):
     def __repr__(self) -> str:
         """The name of the class."""
         return f"{type(self).__name__}()"
+
+
+class VoidNamespaceSerializer(TypeSerializer[bytes]):
+    """Writes nothing: what there is only one of needs no bytes."""
+
+    def serialize(self, element: bytes, stream: BytesIO) -> None:
+        """Appends nothing."""
+
+    def deserialize(self, stream: BytesIO) -> bytes:
+        """Reads nothing."""
+        return b""
 
 
 class SerializedTypeInfo(TypeInformation):

@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import TypeVar
 
 from headrace.common import options
 from headrace.common.errors import HeadraceError
 from headrace.common.settings import table_options
+from headrace.compat import earlier
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 ALIAS = "pyflink"
@@ -88,6 +90,12 @@ there: `from pyflink.datastream.connectors.kafka import DeliveryGuarantee`. Its 
 names that have moved on: `from pyflink.datastream.connectors import FileSink`.
 """
 
+_TYPE_VARIABLES = {
+    name: TypeVar(name)
+    for name in ("ACC", "IN", "IN1", "IN2", "K", "KEY", "OUT", "T", "V", "W", "W2")
+}
+"""Type variables that modules of PyFlink have; editors import them into programs."""
+
 _OWN = frozenset({"cluster", "compat", "coordination", "graph", "runtime", "spark", "sql"})
 """Packages of headrace that are not part of PyFlink's layout."""
 
@@ -103,6 +111,7 @@ def install() -> None:
     _set_preload([*_preloaded(), _PRELOAD])
     StreamExecutionEnvironment.defaults.update(_FLINK_DEFAULTS)
     _java_errors().install()
+    earlier.install()
 
 
 def add_finder() -> None:
@@ -131,6 +140,7 @@ def uninstall() -> None:
     for key in _FLINK_DEFAULTS:
         StreamExecutionEnvironment.defaults.pop(key, None)
     _java_errors().uninstall()
+    earlier.uninstall()
 
 
 def is_installed() -> bool:
@@ -191,10 +201,17 @@ class _Borrowed:
         self._homes = homes
 
     def __call__(self, name: str) -> object:
+        _, _, inside = self._module.partition(".")
+        gone = earlier.gone_name(inside, name)
+        if gone is not None:
+            # No AttributeError, which `from ... import` would replace by words of its own.
+            raise ImportError(gone, name=self._module)
         for home in self._homes:
             module = importlib.import_module(f"{_TARGET}.{home}")
             if module.__name__ != self._module and name in module.__all__:
                 return getattr(module, name)
+        if name in _TYPE_VARIABLES:
+            return _TYPE_VARIABLES[name]
         raise AttributeError(f"module {self._module!r} has no attribute {name!r}")
 
 
@@ -206,7 +223,7 @@ class _VersionLoader(Loader):
 
 
 def _check_not_refused(name: str) -> None:
-    for refused, reason in _REFUSED.items():
+    for refused, reason in {**_REFUSED, **earlier.GONE_MODULES}.items():
         if name == refused or name.startswith(refused + "."):
             raise ModuleNotFoundError(f"{name} {reason}", name=name)
 

@@ -349,13 +349,13 @@ class StreamExecutionEnvironment(EarlierMethods):
         self._configuration.set(option, [value, *known] if first else [*known, value])
 
     def add_jars(self, *jars_path: str) -> None:
-        """Accepts jars of connectors that headrace has in Python; others are refused."""
+        """Accepts jars, of which headrace loads none: it has connectors in Python."""
         accept_jars(jars_path)
         for path in jars_path:
             self._add_path(options.JARS, path)
 
     def add_classpaths(self, *classpaths: str) -> None:
-        """Accepts jars of connectors that headrace has in Python; others are refused."""
+        """Accepts jars, of which headrace loads none: it has connectors in Python."""
         accept_jars(classpaths)
         for path in classpaths:
             self._add_path(options.CLASSPATHS, path)

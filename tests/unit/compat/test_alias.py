@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -71,6 +73,54 @@ class TestModules:
         assert scope["Tumbling"] is TumblingEventTimeWindows
         assert scope["window"] is sys.modules["headrace.datastream.window"]
         assert "Types" in scope
+
+    def test_have_the_type_variables_that_editors_import(self) -> None:
+        functions = importlib.import_module("pyflink.datastream.functions")
+        assert isinstance(functions.OUT, TypeVar)
+        assert importlib.import_module("pyflink.table.udf").T is functions.T
+
+    @pytest.mark.parametrize(
+        ("program", "instead"),
+        [
+            ("from pyflink.dataset import ExecutionEnvironment", "in_batch_mode()"),
+            ("from pyflink.ml.lib.clustering.kmeans import KMeans", "a model that a function"),
+            ("from pyflink.table import BatchTableEnvironment", "in_batch_mode()"),
+            ("from pyflink.table import CsvTableSource", "CREATE TABLE"),
+            ("from pyflink.table.sources import CsvTableSource", "CREATE TABLE"),
+            ("from pyflink.table.descriptors import Schema, Kafka", "CREATE TABLE"),
+        ],
+    )
+    def test_say_what_to_write_for_names_that_are_gone(self, program: str, instead: str) -> None:
+        with pytest.raises(ImportError, match=re.escape(instead)):
+            exec(program, {})
+
+    @pytest.mark.parametrize(
+        ("call", "instead"),
+        [
+            ("EnvironmentSettings.new_instance().use_blink_planner()", "leave the call out"),
+            ("table_env.register_function('f', f)", "create_temporary_system_function"),
+            ("table_env.connect(None)", "CREATE TABLE"),
+            ("table_env.sql_update('INSERT INTO a SELECT 1')", "execute_sql"),
+            ("table_env.get_config().set_null_check(True)", "leave the call out"),
+            ("env.get_config().register_kryo_type('a.b')", "leave the call out"),
+        ],
+    )
+    def test_say_what_to_write_for_methods_that_are_gone(self, call: str, instead: str) -> None:
+        names: dict[str, object] = {}
+        exec(
+            "from pyflink.datastream import *\n"
+            "from pyflink.table import *\n"
+            "env = StreamExecutionEnvironment.get_execution_environment()\n"
+            "table_env = StreamTableEnvironment.create(env)\n",
+            names,
+        )
+        with pytest.raises(AttributeError, match=r"has no .*any more: .*" + re.escape(instead)):
+            exec(call, names)
+        with pytest.raises(AttributeError, match="object has no attribute 'never_was'"):
+            exec("table_env.never_was", names)
+        compat.uninstall()
+        with pytest.raises(AttributeError, match="object has no attribute"):
+            exec(call, names)
 
     def test_have_the_names_that_those_of_pyflink_import_for_themselves(self) -> None:
         kafka = importlib.import_module("pyflink.datastream.connectors.kafka")
