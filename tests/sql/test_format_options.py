@@ -272,3 +272,58 @@ def test_a_csv_line_of_nothing_is_a_row_of_one_empty_text(line: str | bytes) -> 
     many = [line] * 300
     assert decoder.decode(many) == [("",)] * 300
     assert decoder_for("csv", row_type("a STRING, b INT"), FormatOptions({})).decode(many) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "rows"),
+    [
+        ('[{"a": 1, "s": "x"}, {"a": 2}]', [(1, "x"), (2, None)]),
+        ("[]", []),
+        ('{"a": 1} and more', [(1, None)]),
+        ('{"a": 1}{"a": 2}', [(1, None)]),
+        ('{"s": "tab\there"}', [(None, "tab\there")]),
+        ('{"s": 1e2}', [(None, "1e2")]),
+        ('{"s": 12345678901234567890.123456789}', [(None, "12345678901234567890.123456789")]),
+        ('{"s": {"n": 1e10, "x": 0.0001}}', [(None, '{"n":1.0E10,"x":1.0E-4}')]),
+        ('{"a": NaN}', None),
+        ("5", None),
+    ],
+)
+def test_documents_of_json(message: str, rows: list[Any] | None) -> None:
+    columns = "a INT, s STRING"
+    before = '{"a": 0, "s": "first"}'
+    if rows is None:
+        with pytest.raises(HeadraceError, match="Failed to deserialize JSON"):
+            read("json", columns, message)
+    else:
+        assert read("json", columns, before, message) == [(0, "first"), *rows]
+    found = read("json", columns, before, message.encode(), ignore_parse_errors="true")
+    assert found == [(0, "first"), *(rows or [])]
+
+
+def test_an_element_that_cannot_be_read_is_null() -> None:
+    columns = "a ARRAY<INT>, m MAP<STRING, INT>, b BYTES"
+    message = '{"a": [1, "x"], "m": {"k": "y", "l": 2}, "b": "!!"}'
+    found = read("json", columns, message, ignore_parse_errors="true")
+    assert found == [((1, None), {"k": None, "l": 2}, None)]
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "iso"),
+    [
+        ("DATE", "2024", False),
+        ("DATE", "2024-1-1", False),
+        ("TIME", "1:2:3", False),
+        ("TIMESTAMP(3)", "2024-01-01", False),
+        ("TIMESTAMP(3)", "2024-01-01 00:00", False),
+        ("TIMESTAMP(3)", "2024-1-1T00:00:00", True),
+        ("TIMESTAMP_LTZ(3)", "2024-01-01 00:00:00", False),
+        ("TIMESTAMP_LTZ(3)", "2024-01-01T00:00:00", True),
+    ],
+)
+def test_times_of_json_are_written_out(type_: str, text: str, iso: bool) -> None:
+    options = {"timestamp_format__standard": "ISO-8601" if iso else "SQL"}
+    many = ['{"a":"%s"}' % text] * 300
+    with pytest.raises(HeadraceError, match="Failed to deserialize JSON"):
+        read("json", f"a {type_}", *many, **options)
+    assert read("json", f"a {type_}", *many, ignore_parse_errors="true", **options) == [(None,)] * 300

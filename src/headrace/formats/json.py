@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -28,10 +29,22 @@ from headrace.formats.shapes import (
     whole_number,
 )
 
-__all__ = ["UNREADABLE", "JsonStyle", "load_all", "loader", "reader", "text_of", "writer"]
+__all__ = [
+    "UNREADABLE",
+    "JsonStyle",
+    "Loader",
+    "NumberAsTextError",
+    "reader",
+    "text_of",
+    "writer",
+]
 
 UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, AttributeError)
 """What a message or a value that does not fit raises."""
+
+
+class NumberAsTextError(Exception):
+    """A number with a fraction is wanted as the text that it was, which the loader has dropped."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,8 @@ class JsonStyle:
         null_keys: What becomes of None among the keys of a map: `FAIL`, `DROP` or `LITERAL`.
         null_key: The key in place of None.
         read_times: Reads a column of dates, times or timestamps with Arrow, if it can.
+        numbers_as_written: Whether a number that is read as text is the one in the document, which
+            raises `NumberAsTextError` if the loader does not keep that.
     """
 
     values: Values
@@ -61,35 +76,68 @@ class JsonStyle:
     null_keys: str = "FAIL"
     null_key: str = "null"
     read_times: Callable[[Shape, Any], Any] = lambda shape, texts: None
+    numbers_as_written: bool = False
 
 
 # Documents.
 
 
-def loader(shape: Shape) -> Callable[[str | bytes], Any]:
-    """What parses a document. Decimals keep their digits, at a price that others need not pay."""
-    if not shape.contains(Kind.DECIMAL):
-        return json.loads
-    return lambda message: json.loads(message, parse_float=Decimal)
+class _Written(float):
+    """A number with its text."""
+
+    __slots__ = ("text",)
+
+    def __new__(cls, text: str) -> _Written:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
 
 
-def load_all(load: Callable[[str | bytes], Any], messages: Sequence[Any]) -> list[Any] | None:
-    """The documents of many messages in one call; None if one of them has to be looked at alone."""
-    try:
-        if isinstance(messages[0], str):
-            documents = load("[" + ",\n".join(messages) + "]")
-        else:
-            documents = load(b"[" + b",\n".join(messages) + b"]")
-    except UNREADABLE:
-        return None
-    return documents if len(documents) == len(messages) else None
+def _not_json(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+class Loader:
+    """Parses documents.
+
+    Decimals keep their digits, and with `as_written` numbers keep their text, at a price that
+    others need not pay. As in Flink, texts may have tabs and line ends in them.
+    """
+
+    def __init__(self, shape: Shape, as_written: bool = False) -> None:
+        """For documents that a `reader` of the shape is given."""
+        exact = Decimal if shape.contains(Kind.DECIMAL) else None
+        self._decoder = json.JSONDecoder(
+            parse_float=_Written if as_written else exact, parse_constant=_not_json, strict=False
+        )
+
+    def one(self, message: str | bytes) -> Any:
+        """The document at the beginning of a message, whatever follows it."""
+        text = message if isinstance(message, str) else _decoded(message)
+        return self._decoder.raw_decode(text.lstrip(" \t\r\n"))[0]
+
+    def all(self, messages: Sequence[Any]) -> list[Any] | None:
+        """Those of many messages in one call; None if one of them has to be looked at alone."""
+        try:
+            if isinstance(messages[0], str):
+                text = "[" + ",\n".join(messages) + "]"
+            else:
+                text = _decoded(b"[" + b",\n".join(messages) + b"]")
+            documents: list[Any] = self._decoder.decode(text)
+        except UNREADABLE:
+            return None
+        return documents if len(documents) == len(messages) else None
+
+
+def _decoded(message: bytes) -> str:
+    return message.decode(json.detect_encoding(message), "surrogatepass")
 
 
 # Reading.
 
 
 def reader(shape: Shape, style: JsonStyle) -> Convert:
-    """A function from what a `loader` gives to a value of the shape; null is None."""
+    """A function from what a `Loader` gives to a value of the shape; null is None."""
     return or_none(_reader(shape, style))
 
 
@@ -106,9 +154,50 @@ def text_of(value: Any) -> str:
     """The text of a value that is not null; that of arrays and objects is JSON."""
     if isinstance(value, str):
         return value
+    if isinstance(value, float):
+        return double_text(value)
     if isinstance(value, Decimal):
         return str(value)
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, default=float)
+    text = _compact_text(value)
+    # Java writes these numbers in another way than Python.
+    return _document_text(value) if _LONG_NUMBER.search(text) else text
+
+
+_compact_text = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=float).encode
+_LONG_NUMBER = re.compile(r"[0-9][eE]|[0-9]{8}[.]|0[.]000")
+
+
+def _document_text(value: Any) -> str:
+    if isinstance(value, dict):
+        fields = [f"{quoted(k)}:{_document_text(v)}" for k, v in value.items()]
+        return "{" + ",".join(fields) + "}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_document_text, value))}]"
+    if isinstance(value, (float, Decimal)):
+        return text_of(value)
+    return _compact_text(value)
+
+
+def _text_reader(shape: Shape, style: JsonStyle) -> Convert:
+    if not style.numbers_as_written:
+        return text_of
+
+    def read_text(value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        if isinstance(value, _Written):
+            return value.text
+        if isinstance(value, (float, Decimal)):
+            raise NumberAsTextError
+        return text_of(value)
+
+    return read_text
+
+
+def _bytes(value: Any) -> bytes:
+    text = text_of(value)
+    # Lines of it may be broken.
+    return base64.b64decode(text if text.isalnum() else "".join(text.split()), validate=True)
 
 
 def _whole(value: Any) -> int:
@@ -130,8 +219,13 @@ def _float_reader(shape: Shape, style: JsonStyle) -> Convert:
     return lambda v: single(real_number(v))
 
 
+def _element_reader(shape: Shape, style: JsonStyle) -> Convert:
+    read = _reader(shape, style)
+    return or_none(_lenient(read) if style.ignore_errors else read)
+
+
 def _array_reader(shape: Shape, style: JsonStyle) -> Convert:
-    read, array = reader(shape.parts[0], style), style.values.array
+    read, array = _element_reader(shape.parts[0], style), style.values.array
 
     def read_array(value: Any) -> Any:
         return array([read(item) for item in _of(list, value)])
@@ -140,7 +234,7 @@ def _array_reader(shape: Shape, style: JsonStyle) -> Convert:
 
 
 def _map_reader(shape: Shape, style: JsonStyle) -> Convert:
-    key, item = _reader(shape.parts[0], style), reader(shape.parts[1], style)
+    key, item = _reader(shape.parts[0], style), _element_reader(shape.parts[1], style)
     return lambda v: {key(k): item(i) for k, i in _of(dict, v).items()}
 
 
@@ -207,8 +301,8 @@ _READERS: dict[Kind, Callable[[Shape, JsonStyle], Convert]] = {
     Kind.FLOAT: _float_reader,
     Kind.DOUBLE: lambda shape, style: real_number,
     Kind.DECIMAL: _decimal_reader,
-    Kind.TEXT: lambda shape, style: text_of,
-    Kind.BYTES: lambda shape, style: lambda v: base64.b64decode(text_of(v)),
+    Kind.TEXT: _text_reader,
+    Kind.BYTES: lambda shape, style: _bytes,
     Kind.ARRAY: _array_reader,
     Kind.MAP: _map_reader,
     Kind.MULTISET: _multiset_reader,

@@ -98,7 +98,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         self._arguments = (type_info, fail_on_missing_field, ignore_errors)
         self._ignore_errors = ignore_errors
         shape = shape_of(type_info)
-        self._load = json.loader(shape)
+        self._documents = json.Loader(shape)
         style = _style(fail_on_missing_field, ignore_errors)
         self._read = json.reader(shape, style)
         self._columns = JsonColumns(shape, style)
@@ -118,7 +118,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             HeadraceError: The message is not what the type describes.
         """
         try:
-            return self._read(self._load(message))
+            return self._read(self._documents.one(message))
         except json.UNREADABLE as error:
             if self._ignore_errors:
                 return None
@@ -139,7 +139,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         if rows is not None:
             return rows
         try:
-            documents = json.load_all(self._load, messages)
+            documents = self._documents.all(messages)
             if documents is not None:
                 return [row for row in map(self._read, documents) if row is not None]
         except json.UNREADABLE:

@@ -89,6 +89,9 @@ class _OfOptions:
 class Decoder(_OfOptions, ABC):
     """Makes rows of messages."""
 
+    #: Whether there may have been several rows in a message.
+    several: bool = False
+
     #: What a message says besides its row, by its key.
     metadata: ClassVar[Mapping[str, Any]] = {}
 

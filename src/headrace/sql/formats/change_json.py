@@ -33,12 +33,12 @@ class JsonChangeDecoder(ChangeDecoder):
         style, shape = json_style(options), shape_of(row_type)
         super().__init__(row_type, options, json.reader(shape, style))
         self._ignore = style.ignore_errors
-        self._load = json.loader(shape)
+        self._documents = json.Loader(shape)
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
         present = [m for m in messages if m and not m.isspace()]
         try:
-            documents = json.load_all(self._load, present) if present else []
+            documents = self._documents.all(present) if present else []
             if documents is not None:
                 return [row for d in documents for row in self.rows_in(d)]
         except json.UNREADABLE:
@@ -47,7 +47,7 @@ class JsonChangeDecoder(ChangeDecoder):
 
     def _rows_of(self, message: Any) -> list[tuple[Any, ...]]:
         try:
-            return self.rows_in(self._load(message))
+            return self.rows_in(self._documents.one(message))
         except json.UNREADABLE as error:
             if self._ignore:
                 return []

@@ -46,7 +46,7 @@ class ChangeDecoder(Decoder):
     `read` makes a row of an object in a message, and None of None.
     """
 
-    changes = True
+    changes = several = True
     tool: ClassVar[str]
     metadata: ClassVar[Metadata]
 

@@ -12,7 +12,7 @@ from headrace.formats.csv import CsvDialect, CsvStyle, RowReader, RowWriter, fie
 from headrace.formats.shapes import Kind, shape_of
 from headrace.formats.text_columns import Column, CsvColumns, joined
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
-from headrace.sql.formats.times import read_time, read_times, write_time
+from headrace.sql.formats.times import CSV, read_time, read_times, write_time
 from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
 
@@ -51,7 +51,7 @@ def _style(options: FormatOptions) -> CsvStyle:
     plain = options.choice(scientific, "true", ("true", "false")) == "false"
     text = "{:f}".format if plain else decimal_text
     return CsvStyle(
-        csv_dialect(options), TABLE_VALUES, read_time(), write_time(), text, read_times()
+        csv_dialect(options), TABLE_VALUES, read_time(CSV), write_time(CSV), text, read_times(CSV)
     )
 
 

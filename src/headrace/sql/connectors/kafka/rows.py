@@ -289,12 +289,16 @@ class MessageSchema(ManyRecordsSchema):
 
     def of_records(self, records: Sequence[ConsumerRecord]) -> list[Any]:
         there = [r for r in records if self._layout.upsert or r.value is not None]
-        if not self._value.changes:
+        if not self._several:
             keys, values = self._keys(there), self._values(there)
-            if len(keys) == len(values) == len(there):
+            if len(keys) == len(values) == len(there) and not self._several:
                 return list(map(self._row, there, keys, values))
         # Which rows belong to which message is clear only if each has one.
         return [row for record in there for row in self._rows(record)]
+
+    @property
+    def _several(self) -> bool:
+        return self._value.several or (self._key is not None and self._key.several)
 
     def _rows(self, record: ConsumerRecord) -> Iterator[Any]:
         keys = self._keys([record])
