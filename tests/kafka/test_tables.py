@@ -235,3 +235,20 @@ def test_what_cannot_be_is_refused_when_it_is_planned(
     with pytest.raises(SqlError) as error:
         session.executor.execute(f"EXPLAIN {statement}")
     assert message in str(error.value)
+
+
+def test_a_message_may_have_several_rows(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    kafka.write(topic, ['[{"id":1},{"id":2}]', "[]", '{"id":3}'])
+    columns = "id BIGINT, at BIGINT METADATA FROM 'offset' VIRTUAL"
+    assert read(table(kafka, "id BIGINT", topic, **FROM_START)) == [(1,), (2,), (3,)]
+    assert read(table(kafka, columns, topic, **FROM_START)) == [(1, 0), (2, 0), (3, 2)]
+
+
+def test_a_message_without_a_value_is_null_in_raw(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    kafka.write(topic, ["a", None])
+    columns = "v STRING, at BIGINT METADATA FROM 'offset' VIRTUAL"
+    raw = {**FROM_START, "format": "raw"}
+    assert read(table(kafka, "v STRING", topic, **raw)) == [("a",), (None,)]
+    assert read(table(kafka, columns, topic, **raw)) == [("a", 0), (None, 1)]

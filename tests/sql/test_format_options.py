@@ -46,7 +46,9 @@ def test_decimals_of_json_and_csv() -> None:
     assert written("json", DECIMALS, VALUES, encode__decimal_as_plain_number="true") == (
         '{"a":0.0000000270,"b":100000,"c":3.20,"d":0.000000000000000000}'
     )
-    assert written("csv", DECIMALS, VALUES) == "2.7E-8,1E+5,3.2,0"
+    scientific = {"write_bigdecimal_in_scientific_notation": "true"}
+    assert written("csv", DECIMALS, VALUES, **scientific) == "2.7E-8,1E+5,3.2,0"
+    assert written("csv", DECIMALS, VALUES) == "0.0000000270,100000,3.20,0.000000000000000000"
 
 
 def test_null_keys_of_maps_in_json() -> None:
@@ -323,7 +325,72 @@ def test_an_element_that_cannot_be_read_is_null() -> None:
 )
 def test_times_of_json_are_written_out(type_: str, text: str, iso: bool) -> None:
     options = {"timestamp_format__standard": "ISO-8601" if iso else "SQL"}
-    many = ['{"a":"%s"}' % text] * 300
+    many = [f'{{"a":"{text}"}}'] * 300
     with pytest.raises(HeadraceError, match="Failed to deserialize JSON"):
         read("json", f"a {type_}", *many, **options)
-    assert read("json", f"a {type_}", *many, ignore_parse_errors="true", **options) == [(None,)] * 300
+    assert (
+        read("json", f"a {type_}", *many, ignore_parse_errors="true", **options) == [(None,)] * 300
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, [(1, " x "), (2, "y"), (3, ""), (4, None)]),
+        ({"allow_trailing_comma": "false"}, [(1, " x "), (3, ""), (4, None)]),
+        ({"trim_spaces": "true"}, [(1, "x"), (2, "y"), (3, ""), (4, None)]),
+        (
+            {"ignore_trailing_unmappable": "true"},
+            [(1, " x "), (2, "y"), (3, ""), (4, None), (5, "z")],
+        ),
+        ({"fail_on_missing_columns": "true"}, [(1, " x "), (2, "y"), (3, "")]),
+        ({"empty_string_as_null": "true"}, [(1, " x "), (2, "y"), (3, None), (4, None)]),
+    ],
+)
+@pytest.mark.parametrize("times", [1, 100])
+def test_what_csv_takes_for_a_row(options: dict[str, str], expected: list[Any], times: int) -> None:
+    lines = ["1, x ", "2,y,", "3,", "4", "5,z,more"] * times
+    found = read("csv", "a INT, s STRING", *lines, ignore_parse_errors="true", **options)
+    assert found == expected * times
+
+
+def test_blanks_are_trimmed_outside_of_quotes() -> None:
+    trim = {"trim_spaces": "true"}
+    columns = "a STRING, b STRING, c STRING"
+    assert read("csv", columns, ' x y , " q, " ,\t z', **trim) == [("x y", " q, ", "z")]
+
+
+@pytest.mark.parametrize("times", [1, 300])
+def test_nothing_in_csv(times: int) -> None:
+    columns = "a INT, b BOOLEAN, c BYTES, s STRING"
+    assert read("csv", columns, *["1,,,"] * times) == [(1, False, b"", "")] * times
+    null = {"empty_string_as_null": "true"}
+    assert read("csv", columns, *["1,,,"] * times, **null) == [(1, None, None, None)] * times
+    literal = {"null_literal": "n/a"}
+    found = read("csv", columns, *["1,n/a,n/a,n/a", "2,,,"] * times, **literal)
+    assert found == [(1, None, None, None), (2, False, b"", "")] * times
+
+
+def test_parts_of_csv_fields_that_do_not_fit() -> None:
+    columns = "a ARRAY<INT>, r ROW<x INT, y INT>"
+    lines = ["1;x,1", "1,x;2", "1,1;2;3"]
+    found = read("csv", columns, *lines, ignore_parse_errors="true")
+    assert found == [((1, None), (1, None)), ((1,), (None, 2)), ((1,), (1, 2))]
+    assert read("csv", columns, lines[2]) == [((1,), (1, 2))]
+
+
+def test_messages_of_csv_that_are_not_plain_text() -> None:
+    columns = "a INT, s STRING"
+    assert read("csv", columns, b"\xef\xbb\xbf1,x") == [(1, "x")]
+    with pytest.raises(HeadraceError, match="Failed to deserialize CSV row"):
+        read("csv", columns, b"1,\xff")
+    assert read("csv", columns, b"1,\xff", b"2,y", ignore_parse_errors="true") == [(2, "y")]
+    assert written("csv", columns, "1, 'a\\b'") == '1,"a\\b"'
+
+
+def test_what_raw_reads_besides_its_values() -> None:
+    assert read("raw", "a STRING", b"x\xff", None) == [("x\ufffd",), (None,)]
+    assert read("raw", "a INT", None) == [(None,)]
+    for kind in ("DATE", "DECIMAL(3, 1)", "ARRAY<INT>"):
+        with pytest.raises(SqlError, match="The 'raw' format doesn't supports"):
+            read("raw", f"a {kind}")

@@ -20,6 +20,7 @@ from headrace.formats.shapes import (
     Kind,
     Shape,
     Values,
+    base64_bytes,
     real_number,
     whole_number,
 )
@@ -72,9 +73,9 @@ class CsvDialect:
         quote, escape = self.quote, self.escape
         if quote is None:
             return lambda text: text
-        # Jackson quotes whatever has a character up to the highest of the special ones.
+        # Jackson quotes whatever has a character up to the highest of the special ones, or `\`.
         highest = max(self.delimiter, quote, "\r")
-        unsafe = re.compile(f"[\x00-{re.escape(highest)}{re.escape(escape or '')}]")
+        unsafe = re.compile(rf"[\x00-{re.escape(highest)}\\{re.escape(escape or '')}]")
 
         def quoted(text: str) -> str:
             if len(text) <= _UNQUOTED_AT_MOST and unsafe.search(text) is None:
@@ -97,6 +98,9 @@ class CsvStyle:
         write_time: Makes, of such a shape, what writes its text.
         decimal_text: Writes a decimal.
         read_times: Reads a column of dates, times or timestamps with Arrow, if it can.
+        empty_is_null: Whether nothing between two delimiters is None in all columns.
+        trailing_comma: Whether a record may end with a delimiter.
+        ignore_errors: Whether an element or a nested field whose text does not fit is None.
     """
 
     dialect: CsvDialect
@@ -105,6 +109,9 @@ class CsvStyle:
     write_time: Callable[[Shape], Callable[[Any], str]]
     decimal_text: Callable[[Decimal], str] = decimal_text
     read_times: Callable[[Shape, Any], Any] = lambda shape, texts: None
+    empty_is_null: bool = False
+    trailing_comma: bool = True
+    ignore_errors: bool = False
 
 
 # Reading.
@@ -175,10 +182,13 @@ class RowReader:
         self._readers = [field_reader(p, s) for p, s in zip(shape.parts, styles, strict=True)]
         self._row = styles[0].values.row(shape.names)
         self._rows = styles[0].values.rows(shape.names)
+        self._trailing_comma = styles[0].trailing_comma
 
     def row(self, fields: list[str], lenient: bool = False) -> Any:
         """The row of one record; `lenient` takes what is missing, or cannot be read, as None."""
         names, count = self._names, len(fields)
+        if count == len(names) + 1 and self._trailing_comma and not fields[-1]:
+            fields, count = fields[:-1], count - 1
         if count != len(names) and not (lenient and count < len(names)):
             raise ValueError(f"Row length mismatch. {len(names)} fields expected but was {count}.")
         values: list[Any] = [None] * len(names)
@@ -193,6 +203,8 @@ class RowReader:
     def rows(self, records: Sequence[list[str]]) -> list[Any]:
         """The rows of many records, column by column, which is faster."""
         columns = list(zip(*records, strict=True))
+        if len(columns) == len(self._names) + 1 and self._trailing_comma and not any(columns[-1]):
+            del columns[-1]
         if len(columns) != len(self._names):
             raise ValueError(
                 f"rows have {len(columns)} fields, but {len(self._names)} are declared"
@@ -206,15 +218,17 @@ class RowReader:
 
 def field_reader(shape: Shape, style: CsvStyle) -> Convert | None:
     """A function from the text of a field to a value; None if the text is the value."""
-    null = style.dialect.null_literal
     read = _reader(shape, style)
+    # Nothing between two delimiters is not a number or a date.
+    may_be_empty = shape.kind in _OF_NOTHING and not style.empty_is_null
+    absent = {style.dialect.null_literal, None if may_be_empty else ""} - {None}
     if shape.kind is Kind.TEXT:
-        return None if null is None else lambda text: None if text == null else text
-    if shape.kind is Kind.ARRAY:
-        return lambda text: None if text == null else read(text)
-    # Nothing between two delimiters is not a number, date or truth value.
-    absent = ("", null)
+        return (lambda text: None if text in absent else text) if absent else None
     return lambda text: None if text in absent else read(text)
+
+
+# Flink takes nothing for these values, and not for NULL.
+_OF_NOTHING = {Kind.TEXT, Kind.ARRAY, Kind.BYTES, Kind.BOOLEAN}
 
 
 def _reader(shape: Shape, style: CsvStyle) -> Convert:
@@ -236,7 +250,7 @@ def _float_reader(shape: Shape, style: CsvStyle) -> Convert:
 
 
 def _array_reader(shape: Shape, style: CsvStyle) -> Convert:
-    item, array = field_reader(shape.parts[0], style) or str, style.values.array
+    item, array = _element_reader(shape.parts[0], style), style.values.array
     delimiter = style.dialect.array_delimiter
     if not delimiter:
         return lambda text: array([item(text)])
@@ -244,14 +258,36 @@ def _array_reader(shape: Shape, style: CsvStyle) -> Convert:
 
 
 def _nested_reader(shape: Shape, style: CsvStyle) -> Convert:
-    readers = [field_reader(part, style) or str for part in shape.parts]
-    delimiter = style.dialect.array_delimiter
+    readers = [_element_reader(part, style) for part in shape.parts]
+    delimiter, width = style.dialect.array_delimiter, len(shape.parts)
     row = tuple if shape.kind is Kind.TUPLE else style.values.row(shape.names)
 
     def read(text: str) -> Any:
-        return row([r(x) for r, x in zip(readers, text.split(delimiter), strict=True)])
+        fields = text.split(delimiter)
+        values = [r(x) for r, x in zip(readers, fields, strict=False)]
+        if len(values) < width:
+            if not style.ignore_errors:
+                raise ValueError(
+                    f"Row length mismatch. {width} fields expected but was {len(values)}."
+                )
+            values += [None] * (width - len(values))
+        return row(values)
 
     return read
+
+
+def _element_reader(shape: Shape, style: CsvStyle) -> Convert:
+    read = field_reader(shape, style) or str
+    if not style.ignore_errors:
+        return read
+
+    def read_or_none(text: str) -> Any:
+        try:
+            return read(text)
+        except (ValueError, ArithmeticError):
+            return None
+
+    return read_or_none
 
 
 _READERS: dict[Kind, Callable[[Shape, CsvStyle], Convert]] = {
@@ -262,7 +298,7 @@ _READERS: dict[Kind, Callable[[Shape, CsvStyle], Convert]] = {
     Kind.DOUBLE: lambda shape, style: real_number,
     Kind.DECIMAL: _decimal_reader,
     Kind.TEXT: lambda shape, style: str,
-    Kind.BYTES: lambda shape, style: base64.b64decode,
+    Kind.BYTES: lambda shape, style: base64_bytes,
     Kind.ARRAY: _array_reader,
     Kind.ROW: _nested_reader,
     Kind.TUPLE: _nested_reader,

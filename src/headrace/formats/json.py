@@ -24,6 +24,7 @@ from headrace.formats.shapes import (
     Kind,
     Shape,
     Values,
+    base64_bytes,
     or_none,
     real_number,
     whole_number,
@@ -194,12 +195,6 @@ def _text_reader(shape: Shape, style: JsonStyle) -> Convert:
     return read_text
 
 
-def _bytes(value: Any) -> bytes:
-    text = text_of(value)
-    # Lines of it may be broken.
-    return base64.b64decode(text if text.isalnum() else "".join(text.split()), validate=True)
-
-
 def _whole(value: Any) -> int:
     real_number(value)
     return int(value)
@@ -302,7 +297,7 @@ _READERS: dict[Kind, Callable[[Shape, JsonStyle], Convert]] = {
     Kind.DOUBLE: lambda shape, style: real_number,
     Kind.DECIMAL: _decimal_reader,
     Kind.TEXT: _text_reader,
-    Kind.BYTES: lambda shape, style: _bytes,
+    Kind.BYTES: lambda shape, style: lambda v: base64_bytes(text_of(v)),
     Kind.ARRAY: _array_reader,
     Kind.MAP: _map_reader,
     Kind.MULTISET: _multiset_reader,

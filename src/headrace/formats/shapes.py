@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
@@ -17,6 +18,7 @@ __all__ = [
     "Kind",
     "Shape",
     "Values",
+    "base64_bytes",
     "or_none",
     "real_number",
     "shape_of",
@@ -171,6 +173,11 @@ def real_number(value: Any) -> float:
     if "_" in value if type(value) is str else type(value) is bool:
         raise _not_java(value)
     return float(value)
+
+
+def base64_bytes(text: str) -> bytes:
+    """The bytes of a text in Base64, whose lines may be broken."""
+    return base64.b64decode(text if text.isalnum() else "".join(text.split()), validate=True)
 
 
 def _not_java(value: Any) -> ValueError:

@@ -109,6 +109,9 @@ class CsvColumns(TextColumns):
         self._plain = self._plain and dialect.delimiter != dialect.quote
         literals = {s.dialect.null_literal for s in styles}
         self._absent = ["", *(x for x in literals if x is not None)]
+        self._empty_is_null = styles[0].empty_is_null
+        # Nothing is false, unless it is NULL, and another text is NULL.
+        self._no_falsehood = len(self._absent) > 1 and not self._empty_is_null
         self._plain = self._plain and len(literals) == 1
         self._quote = None if dialect.quote is None else dialect.quote.encode()
         self._escape = None if dialect.escape is None else dialect.escape.encode()
@@ -133,7 +136,9 @@ class CsvColumns(TextColumns):
 
         kinds = [
             pa.string()
-            if hexadecimal is None or (hexadecimal and part.kind is Kind.INTEGER)
+            if hexadecimal is None
+            or (hexadecimal and part.kind is Kind.INTEGER)
+            or (self._no_falsehood and part.kind is Kind.BOOLEAN)
             else _arrow_kind(part)
             for part in self._parts
         ]
@@ -176,7 +181,8 @@ class CsvColumns(TextColumns):
 
         part, read = self._parts[index], self._readers[index]
         if part.kind is Kind.TEXT:
-            return _without(column, self._styles[index].dialect.null_literal)
+            empty = "" if self._empty_is_null else None
+            return _without(column, self._styles[index].dialect.null_literal, empty)
         if part.kind in TEMPORAL:
             times = self._styles[index].read_times(part, _without(column, *self._absent))
             if times is not None:
@@ -185,6 +191,8 @@ class CsvColumns(TextColumns):
             return _read_texts(column, read, part)
         if part.kind is Kind.FLOAT:
             return list(map(or_none(self._styles[index].values.single), values_of(column)))
+        if part.kind is Kind.BOOLEAN and not self._empty_is_null:
+            return column.fill_null(False)
         return column
 
 

@@ -28,8 +28,8 @@ def test_columns_are_written_as_rows_are() -> None:
     ]
     assert encode(rows) == [line for row in rows for line in encode([row])]
     assert encode(rows)[:2] == [
-        '1,a,"1970-01-01 00:00:00.001",0.0,1,true',
-        '1,a,"1970-01-01 00:00:00.001",-0.0,1,false',
+        '1,a,"1970-01-01 00:00:00.001",0.0,1.0,true',
+        '1,a,"1970-01-01 00:00:00.001",-0.0,1.00,false',
     ]
     assert encode([]) == []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from headrace.common.errors import SqlError
-from headrace.sql.formats.csv import FIRST_FIELDS
 
 __all__ = ["IGNORE_FIRST_LINE", "modern_options"]
 
@@ -47,7 +46,7 @@ def modern_options(options: dict[str, str], table: str) -> dict[str, str]:
     found: dict[str, str] = {}
     name = options.get("format.type")
     if name == "csv":
-        found[f"csv.{FIRST_FIELDS}"] = "true"
+        found["csv.ignore-trailing-unmappable"] = "true"
     for key, value in options.items():
         if key in _IGNORED or key.startswith("schema."):
             continue

@@ -55,8 +55,8 @@ class FormatOptions:
             )
         return self.values[key]
 
-    def flag(self, key: str) -> bool:
-        return self.choice(key, "false", ("true", "false")) == "true"
+    def flag(self, key: str, default: str = "false") -> bool:
+        return self.choice(key, default, ("true", "false")) == "true"
 
     def choice(self, key: str, default: str, values: tuple[str, ...]) -> str:
         """An option that has one of some values, in capitals or not."""
@@ -88,6 +88,9 @@ class _OfOptions:
 
 class Decoder(_OfOptions, ABC):
     """Makes rows of messages."""
+
+    #: Whether a message without a value is a row.
+    reads_nothing: ClassVar[bool] = False
 
     #: Whether there may have been several rows in a message.
     several: bool = False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
@@ -16,29 +18,37 @@ from headrace.sql.formats.times import CSV, read_time, read_times, write_time
 from headrace.sql.formats.values import TABLE_VALUES
 from headrace.sql.types import DataType, RowType
 
-FIRST_FIELDS = "first-fields-only"
-"""An option of older CSV tables, without a successor: fields after the declared are dropped."""
-
 OPTIONS = (
     "field-delimiter",
     "disable-quote-character",
     "quote-character",
     "allow-comments",
-    FIRST_FIELDS,
     "ignore-parse-errors",
     "array-element-delimiter",
     "escape-character",
     "null-literal",
     "write-bigdecimal-in-scientific-notation",
+    "trim-spaces",
+    "ignore-trailing-unmappable",
+    "allow-trailing-comma",
+    "fail-on-missing-columns",
+    "empty-string-as-null",
 )
 
 
 def csv_dialect(options: FormatOptions) -> CsvDialect:
     """The characters that the options of the format name."""
-    quote = options.text("quote-character", '"')
+    quote: str | None = options.text("quote-character", '"')
+    if options.flag("disable-quote-character"):
+        if "quote-character" in options.values:
+            raise SqlError(
+                "Format cannot define a quote character and disabled quote character at the same "
+                "time."
+            )
+        quote = None
     return CsvDialect(
         _delimiter(options),
-        None if options.flag("disable-quote-character") else quote,
+        quote,
         options.values.get("escape-character"),
         options.text("array-element-delimiter", ";"),
         options.values.get("null-literal"),
@@ -47,12 +57,25 @@ def csv_dialect(options: FormatOptions) -> CsvDialect:
 
 
 def _style(options: FormatOptions) -> CsvStyle:
-    scientific = "write-bigdecimal-in-scientific-notation"
-    plain = options.choice(scientific, "true", ("true", "false")) == "false"
-    text = "{:f}".format if plain else decimal_text
+    # Flink's default says otherwise, and is used in files alone.
+    scientific = options.flag("write-bigdecimal-in-scientific-notation")
     return CsvStyle(
-        csv_dialect(options), TABLE_VALUES, read_time(CSV), write_time(CSV), text, read_times(CSV)
+        csv_dialect(options),
+        TABLE_VALUES,
+        read_time(CSV),
+        write_time(CSV),
+        decimal_text if scientific else "{:f}".format,
+        read_times(CSV),
+        options.flag("empty-string-as-null"),
+        options.flag("allow-trailing-comma", default="true"),
+        options.flag("ignore-parse-errors"),
     )
+
+
+def in_files(options: FormatOptions) -> FormatOptions:
+    """The options of lines that are written into files, where decimals have exponents."""
+    scientific = {"write-bigdecimal-in-scientific-notation": "true"}
+    return replace(options, values={**options.values, **scientific})
 
 
 def _delimiter(options: FormatOptions) -> str:
@@ -74,7 +97,10 @@ class CsvDecoder(Decoder):
         style = _style(options)
         self._dialect = style.dialect
         self._ignore = options.flag("ignore-parse-errors")
-        self._width = len(row_type) if options.flag(FIRST_FIELDS) else None
+        self._whole = options.flag("fail-on-missing-columns")
+        self._count = len(row_type)
+        self._width = self._count if options.flag("ignore-trailing-unmappable") else None
+        self._trim = _trimmer(self._dialect) if options.flag("trim-spaces") else None
         shape, styles = shape_of(row_type), [style] * len(row_type)
         # As in Flink, a line of nothing is a row only if its one field may be an empty text.
         self._of_nothing = [p.kind for p in shape.parts] == [Kind.TEXT]
@@ -82,7 +108,7 @@ class CsvDecoder(Decoder):
         self._columns = CsvColumns(shape, styles)
 
     def columns(self, messages: list[Any]) -> list[Column] | None:
-        if self._of_nothing and not all(messages):
+        if self._trim is not None or (self._of_nothing and not all(messages)):
             return None
         lines = [x for x in messages if x]
         if self._dialect.comments:
@@ -91,7 +117,7 @@ class CsvDecoder(Decoder):
         return self._columns.read(joined(lines), len(lines))
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
-        lines = [m if isinstance(m, str) else bytes(m).decode() for m in messages]
+        lines = [text for text in map(self._text, messages) if text is not None]
         if self._dialect.comments:
             lines = [x for x in lines if not x.startswith("#")]
         lines = [x for x in lines if x or self._of_nothing]
@@ -106,10 +132,26 @@ class CsvDecoder(Decoder):
         except (ValueError, ArithmeticError, csv.Error):
             return list(self._one_by_one(lines))
 
+    def _text(self, message: Any) -> str | None:
+        """The text of a message; None if it has none, and that is ignored."""
+        try:
+            text = message if isinstance(message, str) else bytes(message).decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            if self._ignore:
+                return None
+            raise HeadraceError(
+                f"Failed to deserialize CSV row {bytes(message)!r}: {error}; "
+                "'csv.ignore-parse-errors' = 'true' skips such rows"
+            ) from error
+        return text if self._trim is None else self._trim(text)
+
     def _one_by_one(self, lines: list[str]) -> Iterator[tuple[Any, ...]]:
         for line in lines:
             try:
-                yield self._rows.row(self._cut(line), self._ignore)
+                fields = self._cut(line)
+                if self._whole and len(fields) < self._count:
+                    raise ValueError(f"{self._count} fields expected but was {len(fields)}.")
+                yield self._rows.row(fields, self._ignore)
             except (ValueError, csv.Error) as error:
                 if not self._ignore:
                     raise HeadraceError(
@@ -123,6 +165,14 @@ class CsvDecoder(Decoder):
     def _reader(self, lines: list[str]) -> Iterator[list[str]]:
         records = csv.reader(lines, strict=True, **self._dialect.reader_options())
         return records if self._width is None else (r[: self._width] for r in records)
+
+
+def _trimmer(dialect: CsvDialect) -> Callable[[str], str]:
+    """What removes blanks around fields that are not quoted."""
+    d, q = re.escape(dialect.delimiter), dialect.quote and re.escape(dialect.quote)
+    quoted = rf"{q}(?:[^{q}]|{q}{q})*{q}|" if q else ""
+    field = re.compile(rf"\s*({quoted}[^{d}]*?)\s*(?={d}|\Z)")
+    return lambda line: field.sub(r"\1", line)
 
 
 def cell_reader(type_: DataType) -> Callable[[str], Any]:

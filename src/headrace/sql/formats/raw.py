@@ -11,7 +11,6 @@ from headrace.common.errors import HeadraceError, SqlError
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
 from headrace.sql.types import RowType
-from headrace.sql.types.text import sql_text
 
 OPTIONS = ("charset", "endianness")
 
@@ -24,6 +23,7 @@ _NUMBERS: dict[type[t.DataType], str] = {
     t.DoubleType: "d",
     t.BooleanType: "?",
 }
+_PLAIN = (t.CharType, t.VarCharType, t.BinaryType, t.VarBinaryType)
 
 
 def _check(row_type: RowType) -> None:
@@ -31,6 +31,12 @@ def _check(row_type: RowType) -> None:
         raise SqlError(
             "The 'raw' format only supports single physical column. However the defined schema "
             f"contains multiple physical columns: {row_type.names}"
+        )
+    kind = row_type.fields[0].data_type
+    if type(kind) not in _NUMBERS and not isinstance(kind, _PLAIN):
+        raise SqlError(
+            f"The 'raw' format doesn't supports '{kind.sql_text()}' as column type; declare it as "
+            "STRING or BYTES"
         )
 
 
@@ -50,7 +56,9 @@ def _order(options: FormatOptions) -> str:
 
 
 class RawDecoder(Decoder):
-    """Text in a charset, bytes as they are, numbers in bytes."""
+    """Text in a charset, bytes as they are, numbers in bytes; NULL of no message at all."""
+
+    reads_nothing = True
 
     def __init__(self, row_type: RowType, options: FormatOptions) -> None:
         super().__init__(row_type, options)
@@ -60,19 +68,30 @@ class RawDecoder(Decoder):
         self._order = _order(options)
 
     def decode_each(self, messages: list[Any]) -> list[tuple[Any, ...]]:
+        read = self._reader()
+        return [(None if m is None else read(m),) for m in messages]
+
+    def _reader(self) -> Callable[[Any], Any]:
         code = _NUMBERS.get(type(self._type))
         if code is not None:
             number = struct.Struct(self._order + code)
-            try:
-                return [(number.unpack(self._bytes(m))[0],) for m in messages]
-            except struct.error as error:
-                raise HeadraceError(
-                    f"a message is not one {self._type.sql_text()} of the format 'raw', which has "
-                    f"{number.size} bytes; declare the column as the messages are, such as STRING"
-                ) from error
+
+            def read(message: Any) -> Any:
+                try:
+                    return number.unpack(self._bytes(message))[0]
+                except struct.error as error:
+                    raise HeadraceError(
+                        f"a message is not one {self._type.sql_text()} of the format 'raw', which "
+                        f"has {number.size} bytes; declare the column as the messages are, such "
+                        "as STRING"
+                    ) from error
+
+            return read
         if isinstance(self._type, t.BinaryType | t.VarBinaryType):
-            return [(self._bytes(m),) for m in messages]
-        return [(m if isinstance(m, str) else bytes(m).decode(self._charset),) for m in messages]
+            return self._bytes
+        charset = self._charset
+        # As in Flink, what is no text in the charset has a sign in its place.
+        return lambda m: m if isinstance(m, str) else bytes(m).decode(charset, "replace")
 
     def _bytes(self, message: Any) -> bytes:
         return message.encode() if isinstance(message, str) else bytes(message)
@@ -98,8 +117,8 @@ class RawEncoder(Encoder):
             return struct.Struct(self._order + code).pack
         if isinstance(self._type, t.BinaryType | t.VarBinaryType):
             return bytes
-        text, charset = sql_text(self._type), self._charset
-        return lambda v: text(v).encode(charset)
+        charset = self._charset
+        return lambda v: v.encode(charset)
 
 
 decoder, encoder = RawDecoder, RawEncoder

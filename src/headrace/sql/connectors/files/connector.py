@@ -49,7 +49,7 @@ from headrace.sql.connectors.legacy_keys import IGNORE_FIRST_LINE
 from headrace.sql.connectors.lookup_options import LookupCaching
 from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.formats.base import decoder_for, encoder_for
-from headrace.sql.formats.csv import csv_dialect
+from headrace.sql.formats.csv import csv_dialect, in_files
 from headrace.sql.formats.narrow import narrowed
 from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
@@ -132,6 +132,8 @@ class FileSystemFactory(TableFactory):
             writers = BULK[format_].data_writers(layout, codec)
         else:
             options = format_options(context, format_)
+            if format_ == "csv":
+                options = in_files(options)
             encoder = encoder_for(format_, layout.data_type, options)
         context.check_all_used()
         buckets = BucketAssigner.base_path_bucket_assigner()

@@ -243,7 +243,7 @@ def _part(
 
 
 class ValueSchema(ManyValuesSchema):
-    """Rows of values alone; a message without one is not a row."""
+    """Rows of values alone; whether a message without one is a row, the format says."""
 
     def __init__(self, part: Part, needed: Sequence[int] | None = None) -> None:
         self._part = part
@@ -262,7 +262,9 @@ class ValueSchema(ManyValuesSchema):
         self._part.probe()
 
     def of_values(self, values: Sequence[bytes | None]) -> Sequence[Any]:
-        there = [v for v in values if v is not None]
+        there = list(values)
+        if not self._decoder.reads_nothing:
+            there = [v for v in there if v is not None]
         if not there:
             return []
         columns = self._decoder.columns(there)
@@ -288,7 +290,9 @@ class MessageSchema(ManyRecordsSchema):
             part.probe()
 
     def of_records(self, records: Sequence[ConsumerRecord]) -> list[Any]:
-        there = [r for r in records if self._layout.upsert or r.value is not None]
+        there: Sequence[ConsumerRecord] = records
+        if not (self._layout.upsert or self._value.reads_nothing):
+            there = [r for r in records if r.value is not None]
         if not self._several:
             keys, values = self._keys(there), self._values(there)
             if len(keys) == len(values) == len(there) and not self._several:
