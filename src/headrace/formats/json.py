@@ -87,6 +87,7 @@ class _Written(float):
     """A number with its text."""
 
     __slots__ = ("text",)
+    text: str
 
     def __new__(cls, text: str) -> _Written:
         number = super().__new__(cls, text)
