@@ -90,9 +90,7 @@ def test_a_missing_table_is_found_before_the_first_row(postgresql: PostgreSqlSer
     "parts",
     [
         "",
-        ", 'scan.partition.column' = 'id', 'scan.partition.num' = '3', "
-        "'scan.partition.lower-bound' = '2', 'scan.partition.upper-bound' = '8', "
-        "'scan.fetch-size' = '2'",
+        ", 'scan.fetch-size' = '2', 'filter.handling.policy' = 'never'",
     ],
 )
 def test_rows_are_read(postgresql: PostgreSqlServer, parts: str) -> None:
@@ -390,6 +388,26 @@ def test_a_database_looks_at_conditions(request: pytest.FixtureRequest, server: 
 
 
 _ESCAPED = ("\\", "\\\\")
+
+
+def test_rows_outside_of_the_bounds_are_not_read(postgresql: PostgreSqlServer) -> None:
+    table = Table(postgresql, "id INT, at TIMESTAMP(3)")
+    table.execute(
+        f"INSERT INTO {table.name} SELECT i, TIMESTAMP '1970-01-01' + i * INTERVAL '1 second' "
+        "FROM generate_series(0, 10) AS i"
+    )
+    table.execute(f"INSERT INTO {table.name} VALUES (NULL, NULL)")
+    for column, unit in (("id", 1), ("at", 1000)):
+        more = (
+            f", 'scan.partition.column' = '{column}', 'scan.partition.num' = '3', "
+            f"'scan.partition.lower-bound' = '{2 * unit}', "
+            f"'scan.partition.upper-bound' = '{8 * unit}'"
+        )
+        session = session_with(table, "id INT, `at` TIMESTAMP(3)", more=more)
+        rows = session.query("SELECT id FROM t").rows
+        assert sorted(row[0] for _, row in rows) == [2, 3, 4, 5, 6, 7, 8]
+        rows = session.query("SELECT id FROM t WHERE id <> 5 AND id < 8").rows
+        assert sorted(row[0] for _, row in rows) == [2, 3, 4, 6, 7]
 
 
 def test_conditions_and_limits_are_those_of_each_part(postgresql: PostgreSqlServer) -> None:

@@ -68,6 +68,15 @@ class TableContext(DeclaredOptions):
     object: Any = None
     _used: set[str] = field(default_factory=lambda: {"connector"})
 
+    def choice(self, key: str, default: str, known: Sequence[str]) -> str:
+        """An option that is one of some words, whose case does not matter."""
+        value = (self.option(key) or default).upper()
+        if value not in known:
+            raise SqlError(
+                f"option '{key}' of table {self.name} is one of {', '.join(known)}, not '{value}'"
+            )
+        return value
+
     def parallelism(self, key: str) -> int | None:
         """A number of subtasks, if one is given."""
         value = self.integer(key)

@@ -44,7 +44,7 @@ class LookupCaching:
     @staticmethod
     def of(context: TableContext, default: str = "NONE") -> LookupCaching:
         """What the options of a table say."""
-        kind = _choice(context, "lookup.cache", default, ("NONE", "PARTIAL", "FULL"))
+        kind = context.choice("lookup.cache", default, ("NONE", "PARTIAL", "FULL"))
         cache, legacy = _partial_cache(context), _legacy_cache(context)
         partial = {"PARTIAL": cache, "NONE": legacy}.get(kind)
         return LookupCaching(kind == "FULL", partial, _reload(context), context.name)
@@ -87,20 +87,11 @@ def _legacy_cache(context: TableContext) -> PartialCache | None:
     return PartialCache(most, ttl, None, missing) if most and ttl else None
 
 
-def _choice(context: TableContext, key: str, default: str, known: Sequence[str]) -> str:
-    value = (context.option(key) or default).upper()
-    if value not in known:
-        raise SqlError(
-            f"option '{key}' of table {context.name} is one of {', '.join(known)}, not '{value}'"
-        )
-    return value
-
-
 def _reload(context: TableContext) -> Reload:
-    strategy = _choice(context, f"{_FULL}.reload-strategy", "PERIODIC", ("PERIODIC", "TIMED"))
+    strategy = context.choice(f"{_FULL}.reload-strategy", "PERIODIC", ("PERIODIC", "TIMED"))
     interval = _millis(context, f"{_FULL}.periodic-reload.interval")
     modes = ("FIXED_DELAY", "FIXED_RATE")
-    mode = _choice(context, f"{_FULL}.periodic-reload.schedule-mode", "FIXED_DELAY", modes)
+    mode = context.choice(f"{_FULL}.periodic-reload.schedule-mode", "FIXED_DELAY", modes)
     at = context.option(f"{_FULL}.timed-reload.iso-time")
     days = context.integer(f"{_FULL}.timed-reload.interval-in-days", 1) or 1
     if strategy == "PERIODIC":

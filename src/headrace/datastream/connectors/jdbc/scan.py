@@ -120,18 +120,22 @@ def ranges(lower: Any, upper: Any, count: int) -> list[Any]:
 def _ranged(
     sql: str, given: tuple[Any, ...], column: PartitionColumn, name: str
 ) -> list[JdbcSplit]:
-    """Parts that have each row once: those without a value are in the first one."""
+    """Parts that have each row once: those without a value are in the first one, if in any."""
     query = f"SELECT * FROM ({sql}) AS headrace_scan WHERE "
     bounds = ranges(column.lower, column.upper, column.partitions)
+    first, last = ([column.lower], [column.upper]) if column.within else ([], [])
     splits = []
     for number in range(len(bounds) + 1):
-        low = bounds[number - 1] if number else None
-        high = bounds[number] if number < len(bounds) else None
-        terms = [f"{name} >= ?"] * (low is not None) + [f"{name} < ?"] * (high is not None)
+        low = bounds[number - 1 : number] if number else first
+        high = bounds[number : number + 1]
+        terms = [f"{name} >= ?" for _ in low] + [f"{name} < ?" for _ in high]
+        if not high:
+            high = last
+            terms += [f"{name} <= ?" for _ in high]
         where = " AND ".join(terms) or "1 = 1"
-        if low is None and high is not None:
+        if high and not low:
             where = f"({where} OR {name} IS NULL)"
-        values = (*given, *(b for b in (low, high) if b is not None))
+        values = (*given, *low, *high)
         splits.append(JdbcSplit(str(number), f"{query}{where} ORDER BY {name}", values))
     return splits
 

@@ -139,12 +139,17 @@ class JdbcSourceBuilder:
         return self
 
     def set_partition_column(
-        self, name: str, partitions: int, lower: Any = None, upper: Any = None
+        self,
+        name: str,
+        partitions: int,
+        lower: Any = None,
+        upper: Any = None,
+        within: bool = False,
     ) -> JdbcSourceBuilder:
         """Cut the result into ranges of a column; see `PartitionColumn`."""
         if isinstance(partitions, bool) or not isinstance(partitions, int) or partitions < 1:
             raise GraphError(f"the number of partitions must be a positive int, not {partitions!r}")
-        self._source["partition_column"] = PartitionColumn(name, partitions, lower, upper)
+        self._source["partition_column"] = PartitionColumn(name, partitions, lower, upper, within)
         return self
 
     def build(self) -> JdbcSource:

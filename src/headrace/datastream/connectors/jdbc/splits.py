@@ -17,12 +17,14 @@ class PartitionColumn:
         partitions: Number of ranges, which differ in width as little as possible.
         lower: Where the first range starts; asked of the database if it is None.
         upper: The last value of the last range; asked of the database if it is None.
+        within: Whether rows outside of the bounds, and those without a value, are left out.
     """
 
     name: str
     partitions: int
     lower: Any = None
     upper: Any = None
+    within: bool = False
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from headrace.sql.types import DateType, IntegralType, TimestampType
 __all__ = ["JdbcFactory"]
 
 _SCAN = "scan.partition"
+_FILTERS = "filter.handling.policy"
 _OF_SINKS = (
     "sink.buffer-flush.max-rows",
     "sink.buffer-flush.interval",
@@ -49,6 +50,7 @@ _OF_SOURCES = (
     f"{_SCAN}.upper-bound",
     "scan.fetch-size",
     "scan.auto-commit",
+    _FILTERS,
 )
 
 
@@ -67,15 +69,18 @@ class JdbcFactory(TableFactory):
             .set_result_set_fetch_size(context.integer("scan.fetch-size") or 1000)
         )
         context.boolean("scan.auto-commit")
+        policy = context.choice(_FILTERS, "ALWAYS", ("ALWAYS", "NEVER"))
         parts = _parts(context)
         if parts is not None:
-            builder.set_partition_column(*parts)
+            builder.set_partition_column(*parts, within=True)
         caching = LookupCaching.of(context)
         retries = context.integer("lookup.max-retries", 3) or 0
         context.check_all_used()
         require_driver(options)
         rows = DriverRows(options, context.schema, context.zone)
-        return _JdbcTable(builder.build(), rows, table, caching, retries)
+        return _JdbcTable(
+            builder.build(), rows, table, caching, retries, pushes_down=policy == "ALWAYS"
+        )
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Inserts rows, or with a primary key inserts, updates and deletes them."""
@@ -204,9 +209,9 @@ class _JdbcTable(TableSource):
     columns: tuple[int, ...] | None = None
     conditions: tuple[tuple[str, ScanCondition], ...] = ()
     limit: int | None = None
+    pushes_down: bool = True
     looks_up = True
     read_in_spark = True
-    pushes_down = True
 
     def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
         no_watermarks = WatermarkStrategy.no_watermarks()
