@@ -49,17 +49,22 @@ def expected(oracle: model.Model, history: list[histories.Step]) -> list[Any]:
         fired = []
         if kind == "records":
             for key, stamp, value in what:
-                fired += oracle.add(key, stamp, (key, stamp, value))
+                late_fired = oracle.add(key, stamp, (key, stamp, value))
+                fired += [(_shown(window), stamp) for window in late_fired]
         elif kind == "watermark":
-            fired = oracle.advance(what)
+            fired = list(map(_result, oracle.advance(what)))
         late, oracle.late = oracle.late, []
-        seen.append((sorted(map(_result, fired), key=repr), sorted(late)))
+        seen.append((sorted(fired, key=repr), sorted(late)))
     return seen
 
 
-def _result(fired: model.Fired) -> Any:
+def _shown(fired: model.Fired) -> Any:
     key, start, end, records = fired
-    return (key, start, end, tuple(r[2] for r in records)), end - 1
+    return key, start, end, tuple(r[2] for r in records)
+
+
+def _result(fired: model.Fired) -> Any:
+    return _shown(fired), fired[2] - 1
 
 
 @st.composite

@@ -5,6 +5,7 @@ from pyflink.common.watermark_strategy import TimestampAssigner
 from pyflink.datastream import (
     AggregateFunction,
     KeyedCoProcessFunction,
+    ProcessFunction,
     StreamExecutionEnvironment,
 )
 from pyflink.datastream.functions import (
@@ -20,8 +21,10 @@ from pyflink.datastream.state import (
 from pyflink.datastream.window import (
     ContinuousEventTimeTrigger,
     CountTrigger,
+    EventTimeTrigger,
     GlobalWindows,
     PurgingTrigger,
+    TriggerResult,
     TumblingEventTimeWindows,
 )
 
@@ -169,3 +172,60 @@ class Joined(KeyedCoProcessFunction):
 
 
 each(keyed.connect(keyed).process(Joined()))
+
+
+# --- timestamps of results
+class Stamped(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield f"{value} at {ctx.timestamp()}"
+
+
+class Early(EventTimeTrigger):
+    """Fires 2 ms after each record, too."""
+
+    def on_element(self, element, timestamp, window, ctx):
+        ctx.register_event_time_timer(timestamp + 2)
+        return super().on_element(element, timestamp, window, ctx)
+
+    def on_event_time(self, time, window, ctx):
+        return TriggerResult.FIRE
+
+
+def added(a, b):
+    return a[0], a[1] + b[1]
+
+
+def of_its_own(records):
+    # PyFlink cannot chain in an environment that has run a chain before.
+    own = StreamExecutionEnvironment.get_execution_environment()
+    own.set_parallelism(1)
+    return own.from_collection(records, PAIR)
+
+
+def by_key():
+    stream = of_its_own(
+        [("a", 1), ("b", 2), ("a", 4), ("a", 11), ("b", 12), ("a", 13), ("a", 3), ("c", 25)]
+    ).assign_timestamps_and_watermarks(
+        WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(Second())
+    )
+    return stream.key_by(lambda v: v[0], Types.STRING())
+
+
+def tens():
+    return by_key().window(TumblingEventTimeWindows.of(Time.milliseconds(10)))
+
+
+numbers = of_its_own([("a", 1), ("a", 2)]).key_by(lambda v: v[0])
+each(
+    tens().reduce(added).process(Stamped()),
+    tens().trigger(Early()).reduce(added).process(Stamped()),
+    tens().trigger(CountTrigger.of(1)).reduce(added).process(Stamped()),
+    by_key().count_window(2).reduce(added).process(Stamped()),
+    numbers.count_window(1).reduce(added).process(Stamped()),
+    by_key()
+    .count_window(2)
+    .reduce(added)
+    .key_by(lambda v: v[0])
+    .window(TumblingEventTimeWindows.of(Time.milliseconds(20)))
+    .process(Show()),
+)

@@ -290,9 +290,9 @@ class AlignedWindowOperator(WindowBase):
             self.cell.key = key
             self.window_cell.key = (key, window)
             if not self._incremental:
-                self.fire(key, window, held)
+                self.fire(key, window, held, window.max_timestamp())
             elif results := self._results((held,), window):
-                self.fire(key, window, results)
+                self.fire(key, window, results, window.max_timestamp())
             self.clear_function(key, window)
 
     def _results(self, contents: Iterable[Any], window: TimeWindow) -> list[Any]:

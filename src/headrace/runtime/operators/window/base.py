@@ -88,8 +88,13 @@ class WindowBase(ContextOperator):
         else:
             self.late_dropped.inc()
 
-    def fire(self, key: Any, window: Any, content: Iterable[Any]) -> None:
-        """Evaluate a window and keep its results for the end of the batch."""
+    def fire(self, key: Any, window: Any, content: Iterable[Any], stamp: int | None) -> None:
+        """Evaluate a window and keep its results for the end of the batch.
+
+        They carry, as in PyFlink, the timestamp of what made the window fire: that of the timer,
+        which is the last one of the window unless a trigger has timers of its own, or of the record.
+        """
+        self.window_context.stamp = stamp
         try:
             shown = key.value if type(key) is OpaqueKey else key
             results = self.evaluate(shown, window, content)
@@ -99,7 +104,7 @@ class WindowBase(ContextOperator):
             raise self.failed(error, where=f"window {window!r} of key {key!r}") from error
         missing = len(self._out) - len(self._out_stamps)
         if missing:
-            self._out_stamps.extend(repeat(window.max_timestamp(), missing))
+            self._out_stamps.extend(repeat(stamp, missing))
 
     def clear_function(self, key: Any, window: Any) -> None:
         """Let the function delete its state of a window that is over."""

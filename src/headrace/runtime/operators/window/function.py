@@ -37,6 +37,7 @@ class WindowContext(ProcessWindowFunction.Context[Any]):
         self._window_state = window_state
         self._global_state = global_state
         self.current: Any = None
+        self.stamp: int | None = None
 
     def window(self) -> Any:
         return self.current
@@ -54,9 +55,7 @@ class WindowContext(ProcessWindowFunction.Context[Any]):
         return self._operator.watermark
 
     def output(self, output_tag: OutputTag, value: Any) -> None:
-        self._operator.element_context.add_side(
-            output_tag, own(value), self.current.max_timestamp()
-        )
+        self._operator.element_context.add_side(output_tag, own(value), self.stamp)
 
 
 class NamespacedStateStore(OperatorRuntimeContext):

@@ -109,37 +109,48 @@ class WindowOperator(WindowBase):
         result = self._checked(
             self._trigger.on_element(value, timestamp, window, self._trigger_context)
         )
-        self._act(result, key, window, state_window)
+        self._act(result, key, window, state_window, stamp)
         # Also when the trigger purged: later records may fill the window again.
         self._register_cleanup(key, window)
 
     def _act(
-        self, result: TriggerResult, key: Any, window: Any, state_window: Any, over: bool = False
+        self,
+        result: TriggerResult,
+        key: Any,
+        window: Any,
+        state_window: Any,
+        stamp: int | None,
+        over: bool = False,
     ) -> None:
         """Fire and purge as the trigger says; `over` if the window is dropped afterwards."""
         if result is TriggerResult.CONTINUE:
             return
         if result.is_fire():
-            self._fire_window(key, window, state_window, stays=not (over or result.is_purge()))
+            stays = not (over or result.is_purge())
+            self._fire_window(key, window, state_window, stamp, stays)
         if result.is_purge():
             self.window_cell.key = (key, state_window)
             self._contents.clear()
 
-    def _fire_window(self, key: Any, window: Any, state_window: Any, stays: bool) -> None:
+    def _fire_window(
+        self, key: Any, window: Any, state_window: Any, stamp: int | None, stays: bool
+    ) -> None:
         self.window_cell.key = (key, state_window)
         content = self._contents.get()
         if self.spec.evictor is not None:
-            self._fire_evicting(key, window, state_window, content)
+            self._fire_evicting(key, window, state_window, content, stamp)
         elif self._incremental:
             if content is not None:
                 self.window_cell.key = (key, window)
                 # What was emitted must not change when the next record is added.
-                self.fire(key, window, [copied(content) if stays else content])
+                self.fire(key, window, [copied(content) if stays else content], stamp)
         elif content:
             self.window_cell.key = (key, window)
-            self.fire(key, window, content)
+            self.fire(key, window, content, stamp)
 
-    def _fire_evicting(self, key: Any, window: Any, state_window: Any, content: Any) -> None:
+    def _fire_evicting(
+        self, key: Any, window: Any, state_window: Any, content: Any, stamp: int | None
+    ) -> None:
         records = stamped(content)
         if not records:
             return
@@ -148,7 +159,7 @@ class WindowOperator(WindowBase):
         left = folded(self.spec, (r.value for r in records))
         self.window_cell.key = (key, window)
         if left or not self._incremental:
-            self.fire(key, window, left)
+            self.fire(key, window, left, stamp)
         evictor.evict_after(records, len(records), window, self._trigger_context)
         self.window_cell.key = (key, state_window)
         self._contents.update([(r.value, r.timestamp) for r in records])
@@ -183,7 +194,7 @@ class WindowOperator(WindowBase):
             trigger = self._trigger
             on_time = trigger.on_event_time if event_time else trigger.on_processing_time
             result = self._checked(on_time(timestamp, window, self._trigger_context))
-            self._act(result, key, window, state_window, over)
+            self._act(result, key, window, state_window, timestamp, over)
         if over:
             self._drop(key, window, state_window, windows)
 

@@ -70,7 +70,7 @@ def test_each_late_record_within_the_lateness_fires_again() -> None:
         h.watermark(9)
         assert h.output() == [1]
         h.process_many([("a", 2), ("a", 3)], ts=[2, 3])
-        assert h.timestamped_output() == [(3, 9), (6, 9)]
+        assert h.timestamped_output() == [(3, 2), (6, 3)]
         h.snapshot_and_restore(parallelism=2)
         h.watermark(18)
         h.process(("a", 4), ts=0)
