@@ -20,26 +20,27 @@ from headrace.datastream import unexecuted
 
 @dataclass(frozen=True)
 class Program:
-    """A file, or a module by name, with its arguments."""
+    """A file, or a module by name, with its arguments and what it imports from elsewhere."""
 
     path: Path
     arguments: tuple[str, ...] = ()
     package: str = ""
+    imports: tuple[str, ...] = ()
 
     @staticmethod
-    def of_file(file: str, arguments: Sequence[str] = ()) -> Program:
+    def of_file(file: str, arguments: Sequence[str] = (), imports: Sequence[str] = ()) -> Program:
         """The program in a file, or in the `__main__.py` of a directory."""
         path = Path(file)
         if path.is_dir():
             path = path / "__main__.py"
         if not path.is_file():
             raise UsageError(f"there is no file {str(path)!r}{_nearest(path)}")
-        return Program(path, tuple(arguments))
+        return Program(path, tuple(arguments), imports=tuple(imports))
 
     @staticmethod
-    def of_module(name: str, arguments: Sequence[str] = ()) -> Program:
+    def of_module(name: str, arguments: Sequence[str] = (), imports: Sequence[str] = ()) -> Program:
         """The program in a module that can be imported from the working directory or the path."""
-        with _first_on_path(os.getcwd()):
+        with _first_on_path(os.getcwd(), *imports):
             try:
                 spec = importlib.util.find_spec(name)
                 if spec is not None and spec.submodule_search_locations is not None:
@@ -47,8 +48,12 @@ class Program:
             except ModuleNotFoundError:
                 spec = None
         if spec is None or spec.origin is None:
-            raise UsageError(f"there is no module {name!r} to run")
-        return Program(Path(spec.origin), tuple(arguments), spec.name.rpartition(".")[0] or ".")
+            raise UsageError(
+                f"there is no module {name!r} to run; --pyFiles says where it is, if that is "
+                "neither the working directory nor the path"
+            )
+        package = spec.name.rpartition(".")[0] or "."
+        return Program(Path(spec.origin), tuple(arguments), package, tuple(imports))
 
     def run(self) -> None:
         """Run it to its end. It *is* `__main__` meanwhile: what it defines can be pickled."""
@@ -63,7 +68,7 @@ class Program:
         with (
             _as_main(module),
             _arguments([str(self.path), *self.arguments]),
-            _first_on_path(directory),
+            _first_on_path(directory, *self.imports),
         ):
             try:
                 exec(code, vars(module))
@@ -97,13 +102,14 @@ def _arguments(arguments: list[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _first_on_path(directory: str) -> Iterator[None]:
-    sys.path.insert(0, directory)
+def _first_on_path(*directories: str) -> Iterator[None]:
+    sys.path[:0] = directories
     try:
         yield
     finally:
-        with contextlib.suppress(ValueError):
-            sys.path.remove(directory)
+        for directory in directories:
+            with contextlib.suppress(ValueError):
+                sys.path.remove(directory)
 
 
 def _nearest(path: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -20,6 +21,7 @@ from headrace.common.option_loading import settings_from_arguments
 from headrace.common.settings.checks import check
 from headrace.compat import install
 from headrace.coordination.access.interrupts import INTERRUPTED, cancel_jobs
+from headrace.coordination.slots.dependencies import import_paths
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
 _PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"
@@ -68,7 +70,13 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         "-pyfs",
         "--pyFiles",
         metavar="PATHS",
-        help="Python files for the workers, separated by commas",
+        help="Python files for the program and the workers, separated by commas",
+    )
+    group.add_argument(
+        "-pypath",
+        "--pyPythonPath",
+        metavar="PATHS",
+        help="directories to import from in the program and the workers, separated by colons",
     )
     group.add_argument(
         "-pyreq", "--pyRequirements", metavar="FILE", help="requirements.txt for the workers"
@@ -94,6 +102,15 @@ def add_program(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "-c", "--class", dest="java_class", metavar="CLASS", help="as in Flink, for Java programs"
     )
+    group.add_argument(
+        "-C",
+        "--classpath",
+        dest="classpaths",
+        action="append",
+        default=[],
+        metavar="URL",
+        help="as in Flink; a jar of what headrace has itself is accepted, others are refused",
+    )
     parser.add_argument(
         "program",
         nargs=argparse.REMAINDER,
@@ -115,25 +132,32 @@ def settings_of(options: argparse.Namespace) -> Configuration:
         configuration.set(declared.SPARK_MASTER, options.master)
     elif (getattr(options, "target", None) or "").startswith("yarn"):
         configuration.set(declared.SPARK_MASTER, "yarn")
-    for name, option in (
-        ("pyFiles", declared.PYTHON_FILES),
-        ("pyArchives", declared.PYTHON_ARCHIVES),
-    ):
-        given = getattr(options, name, None)
-        if given:
-            configuration.set(option, given.split(","))
+    _set_python(configuration, options)
+    if getattr(options, "classpaths", None):
+        configuration.set(declared.CLASSPATHS, options.classpaths)
     if getattr(options, "fromSavepoint", None):
         configuration.set(declared.SAVEPOINT_PATH, options.fromSavepoint)
     if getattr(options, "allowNonRestoredState", False):
         configuration.set(declared.SAVEPOINT_IGNORE_UNCLAIMED, True)
     if getattr(options, "claimMode", None):
         configuration.set(declared.RESTORE_MODE, options.claimMode.upper())
+    check(configuration)
+    return configuration
+
+
+def _set_python(configuration: Configuration, options: argparse.Namespace) -> None:
+    """What the `-py...` options say of workers."""
+    files = options.pyFiles.split(",") if getattr(options, "pyFiles", None) else []
+    if getattr(options, "pyPythonPath", None):
+        files += options.pyPythonPath.split(os.pathsep)
+    if files:
+        configuration.set(declared.PYTHON_FILES, files)
+    if getattr(options, "pyArchives", None):
+        configuration.set(declared.PYTHON_ARCHIVES, options.pyArchives.split(","))
     if getattr(options, "pyRequirements", None):
         configuration.set(declared.PYTHON_REQUIREMENTS, options.pyRequirements)
     if getattr(options, "pyExecutable", None):
         configuration.set(declared.PYTHON_EXECUTABLE, options.pyExecutable)
-    check(configuration)
-    return configuration
 
 
 def program_of(options: argparse.Namespace) -> Program:
@@ -148,13 +172,22 @@ def program_of(options: argparse.Namespace) -> Program:
         del rest[0]
     if options.python and options.pyModule:
         raise UsageError("give either --python FILE or --pyModule MODULE")
+    imports = _imports_of(options)
     if options.pyModule:
-        return Program.of_module(options.pyModule, rest)
+        return Program.of_module(options.pyModule, rest, imports)
     if options.python:
-        return Program.of_file(options.python, rest)
+        return Program.of_file(options.python, rest, imports)
     if not rest:
         raise UsageError(f"which program? headrace {options.command} FILE [args ...]")
-    return Program.of_file(rest[0], rest[1:])
+    return Program.of_file(rest[0], rest[1:], imports)
+
+
+def _imports_of(options: argparse.Namespace) -> list[str]:
+    """Where the program itself finds `--pyFiles`, which it may import like its functions."""
+    configuration = settings_from_arguments(options.settings)
+    _set_python(configuration, options)
+    first, last = import_paths(configuration.get(declared.PYTHON_FILES))
+    return [*first, *last]
 
 
 def run_program(program: Program, options: argparse.Namespace) -> int:

@@ -162,6 +162,33 @@ class TestRun:
             del sys.modules[name]
         assert capsys.readouterr().out == "3\n"
 
+    @pytest.mark.parametrize("option", ["--pyFiles", "-pypath"])
+    def test_the_program_imports_what_the_command_line_names(
+        self, option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        library = tmp_path / "library"
+        library.mkdir()
+        (library / "grain.py").write_text("RYE = 5\n")
+        (library / "grain_job.py").write_text("import grain\nprint(grain.RYE + 1)\n")
+        (tmp_path / "programs").mkdir()
+        file = written(tmp_path / "programs", "import grain; print(grain.RYE)")
+        before = list(sys.path)
+        assert main(["run", option, str(library), file]) == 0
+        assert main(["run", option, str(library), "-pym", "grain_job"]) == 0
+        del sys.modules["grain"]
+        assert capsys.readouterr().out == "5\n6\n"
+        assert sys.path == before
+
+    @pytest.mark.parametrize(
+        "options",
+        [["-sae"], ["-cm", "LEGACY"], ["-C", "file:///lib/flink-sql-connector-kafka-3.3.0.jar"]],
+    )
+    def test_options_that_need_no_counterpart_are_accepted(
+        self, options: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["run", *options, written(tmp_path, "print('ran')")]) == 0
+        assert capsys.readouterr().out == "ran\n"
+
     def test_a_savepoint_to_start_from_reaches_the_environment(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -185,7 +212,10 @@ class TestRun:
             "print(env.get_parallelism(), env.get_configuration().to_dict())\n",
         )
         settings = ["-p", "7", "-D", "pipeline.name=mill", "-Dx.y=1", "--master", "local[3]"]
-        assert main(["run", *settings, "--pyFiles", "a.py,b.py", file]) == 0
+        (tmp_path / "a.py").touch()
+        (tmp_path / "b.py").touch()
+        files = f"{tmp_path / 'a.py'},{tmp_path / 'b.py'}"
+        assert main(["run", *settings, "--pyFiles", files, file]) == 0
         shown = capsys.readouterr().out
         assert shown.startswith("7 ")
         for part in ("'pipeline.name': 'mill'", "'x.y': '1'", "local[3]", "a.py"):

@@ -224,7 +224,8 @@ def packed(program: Path, more: list[Path]) -> tuple[str, bytes]:
         for path in more if zipped else (program, *more):
             if path.is_dir():
                 # The program's own directory is the top of the zip; a package keeps its name.
-                top = path if path == program else path.parent
+                package = path != program and (path / "__init__.py").exists()
+                top = path.parent if package else path
                 for file in sorted(f for f in path.rglob("*") if f.is_file()):
                     archive.write(file, file.relative_to(top))
             elif path.exists():

@@ -88,7 +88,8 @@ def submit(
     for option in _NOT_SENT:
         for name in (option.key, *option.deprecated_keys):
             settings.pop(name, None)
-    more = _shipped(options, settings)
+    files = [Path(p.removeprefix("file://")) for p in configuration.get(declared.PYTHON_FILES)]
+    more = files + _shipped(options, settings)
     client = RestClient(address)
     progress = Progress("uploading")
     try:
@@ -115,8 +116,8 @@ def submit(
 
 
 def _shipped(options: argparse.Namespace, settings: dict[str, str]) -> list[Path]:
-    """Files that go with the program; settings name them as its directory will have them."""
-    more = [Path(p) for p in (options.pyFiles or "").split(",") if p]
+    """Requirements and archives; settings name them as the program's directory will have them."""
+    more: list[Path] = []
     if options.pyRequirements:
         requirements, _, cached = options.pyRequirements.partition("#")
         if cached:

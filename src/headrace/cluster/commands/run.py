@@ -50,9 +50,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "-rm",
         "--restoreMode",
         type=str.lower,
-        choices=("no_claim", "claim"),
+        choices=("no_claim", "claim", "legacy"),
         help="claim: the job owns the savepoint from now on and deletes it when newer checkpoints "
-        "replace it; no_claim (default): it stays yours",
+        "replace it; no_claim (default), or legacy: it stays yours",
     )
     cluster = parser.add_argument_group("cluster")
     cluster.add_argument(
@@ -68,6 +68,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--detached",
         action="store_true",
         help="submit it and do not wait for it to end; without -m, to the cluster of this machine",
+    )
+    cluster.add_argument(
+        "-sae",
+        "--shutdownOnAttachedExit",
+        action="store_true",
+        help="as in Flink; a job that runs here ends with the command anyway",
     )
     cluster.add_argument(
         "--json", action="store_true", help="print the id of a submitted job as JSON"

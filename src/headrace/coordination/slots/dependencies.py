@@ -18,7 +18,7 @@ import sys
 import tarfile
 import tempfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -96,10 +96,7 @@ def prepare(configuration: Configuration, cache: Path | None = None) -> PythonDe
     if not files and not requirements and not archives:
         return PythonDependencies()
     cache = cache or cache_directory()
-    first: list[str] = []
-    last: list[str] = []
-    for file in files:
-        _add_file(_existing(file, options.PYTHON_FILES.key), cache, first, last)
+    first, last = import_paths(files, cache)
     if requirements:
         first.append(str(_install(requirements, cache)))
     if not archives:
@@ -111,6 +108,20 @@ def prepare(configuration: Configuration, cache: Path | None = None) -> PythonDe
         scratch.remove()
         raise
     return PythonDependencies(tuple(first), tuple(last), str(working_directory), scratch)
+
+
+def import_paths(files: Sequence[str], cache: Path | None = None) -> tuple[list[str], list[str]]:
+    """Where `python.files` are imported from: what comes first on the path, and what last.
+
+    Raises:
+        ConfigurationError: A file is missing or of an unknown kind.
+    """
+    first: list[str] = []
+    last: list[str] = []
+    for file in files:
+        found = _existing(file, options.PYTHON_FILES.key)
+        _add_file(found, cache or cache_directory(), first, last)
+    return first, last
 
 
 def _existing(path: str, key: str) -> Path:
