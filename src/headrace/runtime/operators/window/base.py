@@ -92,7 +92,7 @@ class WindowBase(ContextOperator):
         """Evaluate a window and keep its results for the end of the batch.
 
         They carry, as in PyFlink, the timestamp of what made the window fire: that of the timer,
-        which is the last one of the window unless a trigger has timers of its own, or of the record.
+        the last one of the window unless a trigger has timers of its own, or that of the record.
         """
         self.window_context.stamp = stamp
         try:
