@@ -27,7 +27,22 @@ def show_error(
         print(hint, file=stream)
 
 
+_INSTEAD = {
+    "_j_stream_execution_environment": "env.configure(configuration) and env.get_configuration() "
+    "set and read its settings",
+    "_j_tenv": "t_env.get_config() and t_env.execute_sql(statement) do most of it",
+    "_j_configuration": "Configuration has a method for each type of setting, and from_dict()",
+}
+_JAVA_METHODS = ("get_java_type_info", "get_java_function")
+
+
 def _hint(error: BaseException) -> str | None:
+    if isinstance(error, AttributeError):
+        name = error.name or ""
+        if is_installed() and (name.startswith("_j_") or name in _JAVA_METHODS):
+            instead = _INSTEAD.get(name, "call methods of the object itself, or leave it out")
+            return f"there is no Java behind headrace, and no {name}: {instead}"
+        return None
     if not isinstance(error, ImportError):
         return None
     name = error.name or ""

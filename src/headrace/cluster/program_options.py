@@ -109,7 +109,7 @@ def add_program(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="URL",
-        help="as in Flink; a jar of what headrace has itself is accepted, others are refused",
+        help="as in Flink; jars are not loaded, and headrace has what most of them bring",
     )
     parser.add_argument(
         "program",

@@ -35,7 +35,8 @@ _REFUSED = {
     "pyflink.gen_protos": _JAVA,
     "pyflink.proto": _JAVA,
     "pyflink.fn_execution": "is PyFlink's internal runtime; headrace has its own",
-    "pyflink.util.java_utils": _JAVA,
+    "pyflink.util.java_utils": "talks to Flink's Java side, which headrace does not have: set "
+    "options with env.configure(configuration), or t_env.get_config().set(key, value)",
     "pyflink.find_flink_home": "looks for Flink's jars, and headrace has none",
 }
 """Modules that will never be there, and why."""

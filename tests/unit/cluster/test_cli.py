@@ -285,6 +285,28 @@ class TestRun:
         assert "pyflink.java_gateway talks to Flink's Java side" in error
         assert "alias.py" not in error
 
+    @pytest.mark.parametrize(
+        ("use", "instead"),
+        [
+            ("env._j_stream_execution_environment", "env.configure(configuration)"),
+            ("env.from_collection([1])._j_data_stream", "leave it out"),
+            ("Types.INT().get_java_type_info()", "leave it out"),
+            ("Configuration()._j_configuration", "from_dict()"),
+        ],
+    )
+    def test_what_stands_for_objects_of_java_is_told(
+        self, use: str, instead: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        program = (
+            "from pyflink.common import Configuration, Types\n"
+            "from pyflink.datastream import StreamExecutionEnvironment\n"
+            f"env = StreamExecutionEnvironment.get_execution_environment()\n{use}\n"
+        )
+        assert main(["run", "--pyflink", written(tmp_path, program)]) == 1
+        error = capsys.readouterr().err
+        assert "there is no Java behind headrace" in error
+        assert instead in error
+
 
 class TestInfo:
     def test_text_plan(self, program: str, capsys: pytest.CaptureFixture[str]) -> None:
