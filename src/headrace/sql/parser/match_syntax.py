@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -110,21 +111,26 @@ class MatchSyntax:
     def _pattern(self: Any) -> list[PatternVariable]:
         if not self._match(TokenType.L_PAREN):
             self.raise_error("Expecting ( after PATTERN", self._curr or self._prev)
+        return self._variables()  # type: ignore[no-any-return]
+
+    def _variables(self: Any) -> list[PatternVariable]:
+        """What stands between parentheses, of which the first was read."""
         found: list[PatternVariable] = []
         while not self._match(TokenType.R_PAREN):
             token = self._curr
             if not token:
                 self.raise_error("Expecting ) at the end of PATTERN", self._prev)
             self._refuse(token)
-            found.append(self._variable(token))
+            if self._match(TokenType.L_PAREN):
+                found += self._group(token)
+            else:
+                found.append(self._repeated(self._variable(token), token))
         if not found:
             self.raise_error("PATTERN needs a variable", self._prev)
         return found
 
     def _refuse(self: Any, token: Any) -> None:
         """What SQL has and Flink has not."""
-        if token.token_type == TokenType.L_PAREN:
-            self.raise_error("Groups of pattern variables are not supported, as in Flink", token)
         if token.token_type == TokenType.PIPE:
             self.raise_error("Alternatives in PATTERN are not supported, as in Flink", token)
         if token.text.upper() == "PERMUTE":
@@ -132,17 +138,35 @@ class MatchSyntax:
         if token.text in ("^", "$"):
             self.raise_error("Anchors in PATTERN are not supported, as in Flink", token)
 
+    def _group(self: Any, token: Any) -> list[PatternVariable]:
+        """Variables in parentheses, which change nothing unless all are repeated together."""
+        found: list[PatternVariable] = self._variables()
+        opened = self._prev
+        (first, *others) = found
+        repeated = self._repeated(first, opened)
+        if repeated is first:
+            return found
+        if others or (first.least, first.most) != (1, 1):
+            self.raise_error("Groups of pattern variables are not supported, as in Flink", token)
+        return [repeated]
+
     def _variable(self: Any, token: Any) -> PatternVariable:
         identifier = self._parse_id_var(any_token=True)
         if identifier is None:
             self.raise_error("Expecting a pattern variable", token)
+        return PatternVariable(identifier.name, 1, 1, False, (token.start, token.end))
+
+    def _repeated(self: Any, variable: PatternVariable, last: Any) -> PatternVariable:
+        """The variable with the repetition that follows the last token, or as it is."""
         least, most = self._repetition()
-        repeated = self._prev is not token
+        repeated = self._prev is not last
         reluctant = repeated and self._question()
         if (reluctant and (least, most) == (0, 1)) or (self._curr and self._curr.text == "??"):
-            self.raise_error("?? is not supported, as in Flink: use ?", token)
+            self.raise_error("?? is not supported, as in Flink: use ?", last)
+        if not repeated:
+            return variable
         greedy = not reluctant and least != most and (least, most) != (0, 1)
-        return PatternVariable(identifier.name, least, most, greedy, (token.start, token.end))
+        return replace(variable, least=least, most=most, greedy=greedy)
 
     def _question(self: Any) -> bool:
         return bool(self._match(TokenType.PLACEHOLDER))

@@ -50,6 +50,7 @@ def local_phases(node: n.Node, settings: PlanSettings) -> n.Node:
             node.end,
             end,
             zoned_windows(node),
+            node.latest and not settings.batch,
         )
         return node.with_inputs([best])
     if isinstance(node, n.Deduplicate) and _keeps_newest(node, settings):

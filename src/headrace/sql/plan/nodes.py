@@ -313,7 +313,8 @@ class OverAggregate(OneInput):
 class Rank(OneInput):
     """The first rows of each partition, and perhaps their number as a last column.
 
-    `rising` has the columns by which rows replace each other, if updates only move them up.
+    `rising` has the columns by which rows replace each other, if updates only move them up. With
+    `latest` the latest ones of rows that are equal in the order come first, on streams.
     """
 
     partition: tuple[int, ...]
@@ -324,6 +325,7 @@ class Rank(OneInput):
     function: str = "ROW_NUMBER"
     window: tuple[int, int] | None = None
     rising: tuple[int, ...] | None = None
+    latest: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from headrace.sql.plan.expressions import (
     TimeAttribute,
 )
 from headrace.sql.plan.time_attributes import time_of
-from headrace.sql.rules.window_columns import window_column
+from headrace.sql.rules.window_columns import is_time_of_windows, window_column
 
 _FUNCTIONS = frozenset({"ROW_NUMBER", "RANK", "DENSE_RANK"})
 
@@ -117,6 +117,8 @@ def _ranked(over: n.OverAggregate, start: int, end: int) -> n.Node:
         )
         one = Literal(call.type, 1)
         return n.Project.of(kept, [*fields.columns(), one], [*fields.names, call.name])
+    # The last row of a window is of rows of the same time the one that came last.
+    last = is_first and window is not None and not further and first.descending
     return n.Rank(
         Schema((*fields, number)),
         over.input,
@@ -127,6 +129,7 @@ def _ranked(over: n.OverAggregate, start: int, end: int) -> n.Node:
         True,
         call.function.name,
         window,
+        latest=last and is_time_of_windows(over.input, first.index),
         origin=over.origin,
     )
 

@@ -44,6 +44,16 @@ def window_column(node: n.Node, index: int) -> tuple[Windowed, str] | None:
     return None
 
 
+def is_time_of_windows(node: n.Node, index: int) -> bool:
+    """Whether a column is the event time by which a window table function chose windows."""
+    if isinstance(node, n.WindowTable):
+        return node.window.event_time and index == node.window.time
+    if isinstance(node, n.Project):
+        inner = node.expressions[index]
+        return isinstance(inner, Column) and is_time_of_windows(node.input, inner.index)
+    return isinstance(node, n.Filter) and is_time_of_windows(node.input, index)
+
+
 def _of_side(node: WindowJoin, side: n.Node, index: int) -> tuple[Windowed, str] | None:
     """A column of one side: both sides are in the same windows, those of the join."""
     below = window_column(side, index)

@@ -133,7 +133,15 @@ def _rank(node: n.Rank, settings: PlanSettings) -> Operator:
     order = sort_order(node.order)
     if node.window is not None:
         zone = settings.zone if zoned_windows(node) else None
-        window = WindowRankSpec(order, node.start, node.end, node.numbered, node.window[1], zone)
+        window = WindowRankSpec(
+            order,
+            node.start,
+            node.end,
+            node.numbered,
+            node.window[1],
+            zone,
+            node.latest and not settings.batch,
+        )
         return Operator("WindowRank", window)
     if node.rising is not None:
         ends = node.start, node.end

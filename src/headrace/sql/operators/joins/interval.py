@@ -18,12 +18,15 @@ Entry = list[Any]
 
 _time = itemgetter(0)
 
+_PASSED_MS = 1
+"""A row of the last time that a partner can have still finds one when time is just there."""
+
 
 class IntervalJoinOperator(RowOperator):
     """Joins rows as they come, and keeps each until all that could belong to it has come.
 
-    A row of time t has partners up to t plus what its side is kept for. When time gets there the
-    row is forgotten, and comes out with NULL if it had no partner and its side is an outer one.
+    A row of time t has partners up to t plus what its side is kept for. When time has passed that
+    the row is forgotten, and comes out with NULL if it had no partner and its side is an outer one.
     Late rows are joined with what is still there, as in Flink. Since rows come out later than their
     time, the watermark is held back as far as the longer of both sides waits.
     """
@@ -33,6 +36,8 @@ class IntervalJoinOperator(RowOperator):
         self._spec = spec
         self._sides = (spec.left, spec.right)
         self._kept_ms = (-spec.lower_ms, spec.upper_ms)
+        outer = spec.left.outer or spec.right.outer
+        self._held_back_ms = max(*self._kept_ms, 0) + outer * _PASSED_MS
         self._condition: PairCondition | None = None
         self._nulls = tuple((None,) * side.width for side in (spec.right, spec.left))
 
@@ -117,7 +122,7 @@ class IntervalJoinOperator(RowOperator):
                 self.cell.key = key
                 held = changed[key] = state.value() or []
             if not held or entry[0] < held[0][0]:
-                self._timers.register(entry[0] + kept_ms, (key, input_index))
+                self._timers.register(entry[0] + kept_ms + _PASSED_MS, (key, input_index))
             insort(held, entry, key=_time)
         self.store(state, changed)
         return alone
@@ -141,7 +146,7 @@ class IntervalJoinOperator(RowOperator):
         elif timestamp > self.watermark:
             self.watermark = timestamp
             self._forget(timestamp)
-            held_back = 0 if timestamp == MAX_TIMESTAMP else max(*self._kept_ms, 0)
+            held_back = 0 if timestamp == MAX_TIMESTAMP else self._held_back_ms
             self.output.watermark(timestamp - held_back)
 
     def fire_processing_timers(self, until: int) -> None:
@@ -152,16 +157,16 @@ class IntervalJoinOperator(RowOperator):
         out: list[Row] = []
         for _, (key, input_index) in self._timers.pop_due(until):
             self.cell.key = key
-            state, kept_ms = self._states[input_index], self._kept_ms[input_index]
+            state, wait_ms = self._states[input_index], self._kept_ms[input_index] + _PASSED_MS
             held = state.value() or []
-            over = bisect_right(held, until - kept_ms, key=_time)
+            over = bisect_right(held, until - wait_ms, key=_time)
             out += self._padded(input_index, [entry for entry in held[:over] if not entry[2]])
             if over == len(held):
                 state.clear()
                 continue
             if over:
                 state.update(held[over:])
-            self._timers.register(held[over][0] + kept_ms, (key, input_index))
+            self._timers.register(held[over][0] + wait_ms, (key, input_index))
         self.forget_key()
         self.emit_rows(out)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
+from operator import itemgetter
+from typing import Any, ClassVar
 
 from headrace.runtime.batch import Batch
 from headrace.sql.operators.base import RowOperator
@@ -67,9 +68,13 @@ class WaitingRows(HeldRows):
         self._time = time
         self._order = order
 
-    def release(self, until: int) -> Iterator[tuple[Any, list[Any]]]:
-        """The keys that have rows which the watermark has passed, and these in their order."""
+    def release(self, until: int) -> list[tuple[Any, list[Any]]]:
+        """The keys that have rows which the watermark has passed, and these in their order.
+
+        Keys come in the order of their first rows.
+        """
         column = self._time
+        released: list[tuple[Any, list[Any]]] = []
         for key, rows in list(self.by_key.items()):
             due = sorted((r for r in rows if r[column] // 1000 <= until), key=self._order)
             if not due:
@@ -79,15 +84,20 @@ class WaitingRows(HeldRows):
                 self.by_key[key] = rest
             else:
                 del self.by_key[key]
-            yield key, due
+            released.append((key, due))
+        released.sort(key=lambda found: found[1][0][column])
+        return released
 
 
 class InTimeOrderOperator(RowOperator):
     """Gives the rows of each key to `advance`, in the order of their time.
 
     In event time rows wait for the watermark, and late ones are dropped unless `takes_late` wants
-    them; in processing time they come as they arrive.
+    them; in processing time they come as they arrive. `emits_rows` says that what comes out are the
+    rows themselves, perhaps with more columns: then those of all keys are in the order of time.
     """
+
+    emits_rows: ClassVar[bool] = False
 
     def __init__(self, time: int, event_time: bool, order: Callable[[Any], Any]) -> None:
         super().__init__()
@@ -133,6 +143,8 @@ class InTimeOrderOperator(RowOperator):
             for key, rows in self._waiting.release(timestamp):
                 self.advance(key, rows, out)
             self.advance_time(timestamp, out)
+            if self.emits_rows:
+                out.sort(key=itemgetter(self._time))
             self.emit_rows(out)
         self.output.watermark(timestamp)
 

@@ -15,6 +15,8 @@ _STATE = "over"
 class OverOperator(InTimeOrderOperator):
     """Keeps the accumulator of each key, and the rows of the frame where that is bounded."""
 
+    emits_rows = True
+
     def __init__(self, spec: OverSpec) -> None:
         super().__init__(spec.time, spec.event_time, itemgetter(spec.time))
         self._spec = spec

@@ -13,7 +13,13 @@ _STATE = "emitted"
 
 
 class FirstRowOperator(InTimeOrderOperator):
-    """Emits a key's row when the watermark has passed it: none before it can come any more."""
+    """Emits a key's row when the watermark has passed it: none before it can come any more.
+
+    A row that is as late as the watermark still counts, as in Flink: with it come all rows of the
+    time that is the latest so far, if the watermark does not wait.
+    """
+
+    emits_rows = True
 
     def __init__(self, spec: FirstRowSpec) -> None:
         super().__init__(spec.order, True, itemgetter(spec.order))
@@ -30,7 +36,7 @@ class FirstRowOperator(InTimeOrderOperator):
         assert batch.keys is not None
         column, watermark, pending = self._spec.order, self.watermark, self._waiting.by_key
         for key, row in zip(batch.keys, batch.values, strict=True):
-            if row[column] // 1000 <= watermark:
+            if row[column] // 1000 < watermark:
                 continue
             held = pending.get(key)
             if held is None or row[column] < held[0][column]:

@@ -227,7 +227,10 @@ class WindowRankOperator(RowOperator):
             if over_at(end, self._zone) <= self.watermark:
                 continue
             rows = self._windows.setdefault(end, {}).setdefault(key, [])
-            rows += new
+            if spec.latest:
+                rows[:0] = reversed(new)
+            else:
+                rows += new
             keep_first(rows, spec.order, spec.end)
 
     def process_watermark(self, timestamp: int) -> None:

@@ -45,7 +45,10 @@ class RisingRankSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class WindowRankSpec(OperatorSpec):
-    """The first rows of each key in every window, when it is over."""
+    """The first rows of each key in every window, when it is over.
+
+    With `latest` the latest ones of rows that are equal in the order come first.
+    """
 
     order: tuple[tuple[int, bool, bool], ...]
     start: int
@@ -53,6 +56,7 @@ class WindowRankSpec(OperatorSpec):
     numbered: bool
     window_end: int
     zone: str | None = None
+    latest: bool = False
 
     kind: ClassVar[str] = "WindowRank"
     operator: ClassVar[str] = f"{_PACKAGE}.rank:WindowRankOperator"
