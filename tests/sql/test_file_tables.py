@@ -295,3 +295,73 @@ def test_overwrite_is_for_batch_mode(tmp_path: Path) -> None:
     session = session_with(tmp_path, "json")
     with pytest.raises(SqlError, match="Streaming mode not support overwrite"):
         session.insert(INSERT.replace("INTO", "OVERWRITE"))
+
+
+def test_names_of_partitions_are_those_of_hive(tmp_path: Path) -> None:
+    columns = "id INT, name STRING"
+    session = LocalSession()
+    session.execute(
+        f"CREATE TABLE t ({columns}) PARTITIONED BY (name) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'csv')"
+    )
+    names = ["\u00e4<>|`", "a b/c=d%", "[x]{y}#\\^*?:"]
+    for number, name in enumerate(names):
+        session.insert(f"INSERT INTO t VALUES ({number}, '{name}')")
+    session.insert("INSERT INTO t VALUES (9, '')")
+    assert {d.name for d in tmp_path.iterdir()} == {
+        "name=\u00e4<>|`",
+        "name=a b%2Fc%3Dd%25",
+        "name=%5Bx%5D%7By%7D%23%5C%5E%2A%3F%3A",
+        "name=__DEFAULT_PARTITION__",
+    }
+    assert rows(session) == [*enumerate(names), (9, None)]
+
+
+def test_the_value_of_a_static_partition_is_cast(tmp_path: Path) -> None:
+    session = session_with(tmp_path, "csv")
+    session.insert("INSERT INTO t PARTITION (`day` = '2024-01-01', hour = '7') SELECT 1, 'a'")
+    assert rows(session) == [(1, "a", 19723, 7)]
+
+
+@pytest.mark.parametrize("format_", ["csv", "json"])
+def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, format_: str) -> None:
+    line = {"csv": "1,x", "json": '{"id":1,"name":"x"}'}[format_]
+    (tmp_path / "file").write_text(f"\ufeff{line}\n{line}\n")
+    assert rows(session_with(tmp_path, format_, columns="id INT, name STRING")) == [(1, "x")] * 2
+
+
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "orc"])
+def test_large_decimals_are_kept(tmp_path: Path, format_: str) -> None:
+    session = session_with(tmp_path, format_, columns="id INT, d DECIMAL(38, 10)")
+    session.insert("INSERT INTO t VALUES (1, 1234567890123456789012345678.0123456789)")
+    found = rows(session, "SELECT CAST(d AS STRING) FROM t")
+    assert found == [("1234567890123456789012345678.0123456789",)]
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_files_are_chosen_by_a_pattern(tmp_path: Path, format_: str) -> None:
+    other = ", 'source.report-statistics' = 'NONE'"
+    for name in ("one", "two", "three"):
+        into = session_with(tmp_path / name, format_, other, "id INT, name STRING")
+        into.insert(f"INSERT INTO t VALUES (1, '{name}')")
+    pattern = f", 'source.path.regex-pattern' = '{tmp_path}/(one|two)/.*'"
+    session = session_with(tmp_path, format_, pattern, "id INT, name STRING")
+    assert rows(session) == [(1, "one"), (1, "two")]
+    with pytest.raises(SqlError, match="is no pattern"):
+        rows(session_with(tmp_path, format_, ", 'source.path.regex-pattern' = '['"))
+
+
+@pytest.mark.parametrize(
+    ("format_", "options"),
+    [
+        ("parquet", {"parquet.block.size": "1000", "parquet.write.int64.timestamp": "true"}),
+        ("orc", {"orc.stripe.size": "1000", "orc.compress": "snappy"}),
+    ],
+)
+def test_options_for_the_libraries_of_flink(
+    tmp_path: Path, format_: str, options: dict[str, str]
+) -> None:
+    more = "".join(f", '{key}' = '{value}'" for key, value in options.items())
+    session = session_with(tmp_path, format_, more, "id INT, name STRING")
+    session.insert("INSERT INTO t VALUES (1, 'a')")
+    assert rows(session) == [(1, "a")]

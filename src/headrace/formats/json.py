@@ -116,7 +116,7 @@ class Loader:
     def one(self, message: str | bytes) -> Any:
         """The document at the beginning of a message, whatever follows it."""
         text = message if isinstance(message, str) else _decoded(message)
-        return self._decoder.raw_decode(text.lstrip(" \t\r\n"))[0]
+        return self._decoder.raw_decode(text.lstrip(" \t\r\n\ufeff"))[0]
 
     def all(self, messages: Sequence[Any]) -> list[Any] | None:
         """Those of many messages in one call; None if one of them has to be looked at alone."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Context, Decimal
 
 __all__ = ["decimal_text", "double_text", "float_text", "shortest_float32"]
 
+# Decimals have 38 digits at most, and Python's usual context rounds them to 28.
+_EXACT = Context(prec=100)
 _FLOAT32 = struct.Struct("f")
 _SMALLEST_NORMAL_FLOAT32 = 1.1754943508222875e-38
 
@@ -79,4 +81,4 @@ def _number_text(value: float, to_digits: Callable[[float], str]) -> str:
 
 def decimal_text(value: Decimal) -> str:
     """As Flink's formats write decimals: `3.2`, `1E+5`, `2.7E-8`."""
-    return str(value.normalize()) if value else "0"
+    return str(value.normalize(_EXACT)) if value else "0"

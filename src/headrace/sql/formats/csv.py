@@ -135,7 +135,7 @@ class CsvDecoder(Decoder):
     def _text(self, message: Any) -> str | None:
         """The text of a message; None if it has none, and that is ignored."""
         try:
-            text = message if isinstance(message, str) else bytes(message).decode("utf-8-sig")
+            text = message if isinstance(message, str) else bytes(message).decode()
         except UnicodeDecodeError as error:
             if self._ignore:
                 return None
@@ -143,6 +143,7 @@ class CsvDecoder(Decoder):
                 f"Failed to deserialize CSV row {bytes(message)!r}: {error}; "
                 "'csv.ignore-parse-errors' = 'true' skips such rows"
             ) from error
+        text = text.removeprefix("\ufeff")
         return text if self._trim is None else self._trim(text)
 
     def _one_by_one(self, lines: list[str]) -> Iterator[tuple[Any, ...]]:

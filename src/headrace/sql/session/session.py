@@ -28,6 +28,7 @@ from headrace.sql.catalog.manager import quoted
 from headrace.sql.connectors.base import find_factory
 from headrace.sql.models.provider import ModelContext
 from headrace.sql.parser.excerpts import Excerpt, located
+from headrace.sql.parser.syntax import CastTo
 from headrace.sql.parser.unsupported import check_supported_syntax
 from headrace.sql.parsing import parse_statement
 from headrace.sql.physical.settings import PlanSettings, SinkSettings
@@ -384,7 +385,8 @@ class Session:
         for source, place in zip(query.schema.columns(), places, strict=True):
             expressions[place] = source
         for name, node in partition.items():
-            expressions[positions(schema.names, [name], table)[0]] = binder.bind(node)
+            (place,) = positions(schema.names, [name], table)
+            expressions[place] = binder.bind(CastTo(node, schema[place].type))
         check_types(table, query.schema, expressions, schema)
         fitted = [binder.coerce(e, f.type) for e, f in zip(expressions, schema, strict=True)]
         return n.Project.of(query, fitted, schema.names)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from headrace.common.errors import FunctionTypeError, GraphError, HeadraceError
+from headrace.common.java.patterns import java_pattern
 from headrace.datastream.connectors.base import SplitEnumerator
 
 if TYPE_CHECKING:
@@ -149,9 +150,11 @@ class FileEnumerator(SplitEnumerator):
         interval_ms: int | None = None,
         splittable: Callable[[str], bool] = lambda path: True,
         storages: Storages | None = None,
+        pattern: str = "",
     ) -> None:
         self._paths = paths
         self._storages = storages
+        self._wanted = java_pattern(pattern).fullmatch if pattern else None
         self._splittable = splittable
         self._parallelism = parallelism
         self._split_size = split_size
@@ -167,7 +170,7 @@ class FileEnumerator(SplitEnumerator):
         found: dict[int, list[Any]] = {}
         for path in self._paths:
             for file in self._files(path):
-                if file not in self._seen:
+                if file not in self._seen and (self._wanted is None or self._wanted(file)):
                     self._seen.add(file)
                     self._deal(file, found)
         self._done = self._interval_ms is None

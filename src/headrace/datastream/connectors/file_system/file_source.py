@@ -54,6 +54,7 @@ class FileSource(Source):
     interval_ms: int | None = None
     split_size: int | None = SPLIT_SIZE
     storages: Any = None
+    pattern: str = ""
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
@@ -107,6 +108,7 @@ class FileSource(Source):
             self.interval_ms,
             self.file_format.splittable,
             self.storages,
+            self.pattern,
         )
 
     def create_reader(self, context: ReaderContext) -> SourceReader:

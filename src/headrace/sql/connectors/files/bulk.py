@@ -82,6 +82,8 @@ class ParquetFiles(BulkFiles):
                 f"'parquet.utc-timezone' of table {context.name}: timestamps of Parquet files are "
                 "read and written as they are, in UTC; 'false' is not supported"
             )
+        # Flink hands these to the library that it writes with.
+        context.with_prefix("parquet.")
         known = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
         return _one_of(context, "parquet.compression", "SNAPPY", known)
 
@@ -100,6 +102,7 @@ class OrcFiles(BulkFiles):
     """`'format' = 'orc'`."""
 
     def codec(self, context: TableContext) -> str:
+        context.with_prefix("orc.")
         known = ("NONE", "ZLIB", "SNAPPY", "LZ4", "ZSTD")
         return _one_of(context, "orc.compress", "ZLIB", known)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from headrace.common.configuration import Configuration
 from headrace.common.errors import SqlError
+from headrace.common.java.patterns import java_pattern
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.serialization import Encoder as TextEncoder
 from headrace.common.settings.types import MEMORY
@@ -60,6 +62,7 @@ from headrace.sql.types import CharType, VarCharType
 __all__ = ["FileSystemFactory"]
 
 _OF_MESSAGES = ("avro-confluent", "debezium-avro-confluent", "protobuf")
+_OF_SOURCES = ("source.path.regex-pattern", "source.report-statistics")
 # Files that stay small are not kept from their readers for longer.
 _CHECKPOINTS_BEFORE_COMPACTION = 10
 
@@ -73,6 +76,7 @@ class FileSystemFactory(TableFactory):
         """Reads all files under `path`, once or, with `source.monitor-interval`, for ever."""
         path, format_ = self._common(context)
         interval = context.duration("source.monitor-interval")
+        pattern = _pattern(context)
         layout = file_layout(context)
         caching = LookupCaching.of(context, "FULL")
         if not caching.full:
@@ -84,9 +88,10 @@ class FileSystemFactory(TableFactory):
             BULK[format_].codec(context)
             context.check_all_used()
             files, decode = BULK[format_].reader(layout.data_type)
-            if format_ == "parquet" and layout.data_alone and interval is None:
+            if format_ == "parquet" and layout.data_alone and interval is None and not pattern:
                 return _ParquetTable(path, files, caching, schema=context.schema)
-            return _FileTable(path, RowFiles(files, decode, layout), caching, interval)
+            rows = RowFiles(files, decode, layout)
+            return _FileTable(path, rows, caching, interval, pattern=pattern)
         options = format_options(context, format_)
         headed = format_ == "csv" and context.boolean(IGNORE_FIRST_LINE)
         context.check_all_used()
@@ -100,10 +105,11 @@ class FileSystemFactory(TableFactory):
             lines = WithoutFirstLine(lines)
         if decoder.changes:
             rows = RowFiles(lines, decoder, layout, changes=True)
-            return _FilesOfChanges(path, rows, caching, interval)
+            return _FilesOfChanges(path, rows, caching, interval, pattern=pattern)
         if layout.data_alone:
-            return _FileTable(path, lines, caching, interval, decoder)
-        return _FileTable(path, RowFiles(lines, decoder, layout), caching, interval)
+            return _FileTable(path, lines, caching, interval, decoder, pattern)
+        rows = RowFiles(lines, decoder, layout)
+        return _FileTable(path, rows, caching, interval, pattern=pattern)
 
     def create_sink(self, context: TableContext, overwrite: bool = False) -> TableSink:
         """Writes files into the directory `path`, and those of partitions below it."""
@@ -121,7 +127,8 @@ class FileSystemFactory(TableFactory):
         compaction = _compaction(context, format_)
         shuffled = context.boolean("sink.shuffle-by-partition.enable")
         parallelism = context.parallelism("sink.parallelism")
-        context.option("source.monitor-interval")
+        for key in ("source.monitor-interval", *_OF_SOURCES):
+            context.option(key)
         context.option(IGNORE_FIRST_LINE)
         context.with_prefix("lookup.")
         writers: Any = None
@@ -177,6 +184,19 @@ class FileSystemFactory(TableFactory):
                     "is a STRING, and 'raw.charset' is UTF-8"
                 )
         return path, format_
+
+
+def _pattern(context: TableContext) -> str:
+    """The regular expression that the paths of files have to match; none if it is empty."""
+    key, statistics = _OF_SOURCES
+    # Nobody needs these here.
+    context.option(statistics)
+    pattern = context.option(key) or ""
+    try:
+        java_pattern(pattern)
+    except re.error as error:
+        raise SqlError(f"'{key}' of table {context.name} is no pattern: {error}") from None
+    return pattern
 
 
 def _known_sink_options(context: TableContext) -> None:
@@ -247,6 +267,7 @@ class _FileTable(TableSource):
     caching: LookupCaching
     interval: timedelta | None = None
     decoder: Any = None
+    pattern: str = ""
     looks_up = True
     searches = True
     read_in_spark = True
@@ -266,7 +287,8 @@ class _FileTable(TableSource):
         if self.interval is not None:
             builder.monitor_continuously(self.interval)
         no_watermarks = WatermarkStrategy.no_watermarks()
-        stream = env.from_source(builder.build(), no_watermarks, "Source: filesystem")
+        source = replace(builder.build(), pattern=self.pattern)
+        stream = env.from_source(source, no_watermarks, "Source: filesystem")
         if self.decoder is None:
             return stream
         return with_operator(stream, "Decode", DecodeSpec(self.decoder))
@@ -280,7 +302,8 @@ class _FileTable(TableSource):
         return self.caching.of_all(self.whole_table(configuration), columns, limits)
 
     def whole_table(self, configuration: Configuration) -> WholeTable:
-        source = self._files().build().for_configuration(configuration)
+        source = replace(self._files().build(), pattern=self.pattern)
+        source = source.for_configuration(configuration)
         rows = SourceRows(source, list if self.decoder is None else self.decoder.decode)
         return self.caching.whole(rows)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, BinaryIO
-from urllib.parse import quote
 
 from headrace.common.serialization import BulkWriter, BulkWriterFactory, LinesEncoder
 from headrace.datastream.connectors.file_system import BucketAssigner
@@ -16,8 +16,8 @@ from headrace.sql.types.text import sql_text
 
 __all__ = ["DataWriters", "PartitionBuckets", "RowEncoder"]
 
-# What may stand in a directory's name as it is.
-_PLAIN = " -_.,;@!$&()+~"
+# What may not stand in a directory's name as it is: what Hive, and so Flink and Spark, escape.
+_SPECIAL = re.compile("[\x01-\x1f\x7f\"#%'*/:=?\\\\{}\\[\\]^]")
 _MOST_KNOWN = 10_000
 
 
@@ -49,9 +49,13 @@ class PartitionBuckets(BucketAssigner):
     def _directory(self, values: tuple[Any, ...]) -> str:
         parts = []
         for value, name, type_ in zip(values, self.names, self.types, strict=True):
-            text = self.default_name if value is None else sql_text(type_)(value)
-            parts.append(f"{quote(name, safe=_PLAIN)}={quote(text, safe=_PLAIN)}")
+            text = "" if value is None else sql_text(type_)(value)
+            parts.append(f"{_escaped(name)}={_escaped(text or self.default_name)}")
         return "/".join(parts)
+
+
+def _escaped(text: str) -> str:
+    return _SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", text)
 
 
 @dataclass(frozen=True)
