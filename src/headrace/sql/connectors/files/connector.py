@@ -302,8 +302,8 @@ class _FileTable(TableSource):
         return self.caching.of_all(self.whole_table(configuration), columns, limits)
 
     def whole_table(self, configuration: Configuration) -> WholeTable:
-        source = replace(self._files().build(), pattern=self.pattern)
-        source = source.for_configuration(configuration)
+        files = replace(self._files().build(), pattern=self.pattern)
+        source = files.for_configuration(configuration)
         rows = SourceRows(source, list if self.decoder is None else self.decoder.decode)
         return self.caching.whole(rows)
 
