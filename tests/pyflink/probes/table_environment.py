@@ -54,6 +54,12 @@ def catalog():
     return found
 
 
+def rows(statement):
+    with t_env.execute_sql(statement).collect() as found:
+        for row in found:
+            print(row)
+
+
 def table(partitions=()):
     schema = TableSchema(
         ["first", "second", "third"], [DataTypes.STRING(), DataTypes.INT(), DataTypes.STRING()]
@@ -387,3 +393,35 @@ raises(
 )
 c.drop_partition(path, spec, False)
 print(c.list_partitions(path))
+
+# --- views keep their columns
+t_env.execute_sql("CREATE TABLE grows (a INT) WITH ('connector' = 'datagen')")
+t_env.execute_sql("CREATE VIEW kept AS SELECT * FROM grows")
+t_env.execute_sql("CREATE VIEW inner_star AS SELECT a FROM (SELECT g.*, 1 AS x FROM grows AS g)")
+t_env.execute_sql("ALTER TABLE grows ADD (b STRING FIRST)")
+rows("DESCRIBE kept")
+rows("DESCRIBE inner_star")
+print(t_env.from_path("kept").get_schema())
+t_env.execute_sql("ALTER VIEW kept AS SELECT * FROM grows")
+t_env.execute_sql("ALTER TABLE grows ADD (c STRING)")
+rows("DESCRIBE kept")
+
+# --- names of a star in a view
+for query in (
+    "SELECT * FROM grows JOIN grows AS other ON grows.a = other.a",
+    "SELECT grows.a AS a0, grows.*, other.* FROM grows JOIN grows AS other ON grows.a = other.a",
+    "SELECT *, * FROM grows",
+    "SELECT a0 FROM (SELECT * FROM grows JOIN grows AS other ON grows.a = other.a)",
+    "SELECT * FROM grows JOIN grows AS other USING (a)",
+    "SELECT * FROM grows, LATERAL (SELECT g.* FROM grows AS g WHERE g.a = grows.a)",
+    "SELECT r.* FROM (SELECT ROW(1, 2) AS r)",
+):
+    t_env.execute_sql(f"CREATE TEMPORARY VIEW starred AS {query}")
+    rows("DESCRIBE starred")
+    t_env.execute_sql("DROP TEMPORARY VIEW starred")
+for query in ("SELECT a, a FROM grows", "SELECT *, a FROM grows"):
+    raises(
+        lambda: t_env.execute_sql(f"CREATE TEMPORARY VIEW starred AS {query}"),
+        Exception,
+        "A column with the same name `a` has been defined",
+    )

@@ -149,3 +149,15 @@ config.set_sql_dialect(SqlDialect.HIVE)
 print(config.get_sql_dialect(), SqlDialect.HIVE, repr(SqlDialect.DEFAULT))
 config.set_sql_dialect(SqlDialect.DEFAULT)
 print(config.get_sql_dialect())
+
+# --- types of functions that may give NULL
+t_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+print(
+    t_env.sql_query(
+        "SELECT COLLECT(a), COLLECT(b), JSON_STRING(MAX(a)), CONCAT_WS(',', MAX(b), 'x'), "
+        "CONCAT_WS(',', 'x'), JSON_STRING(1), PI, PI() "
+        "FROM (VALUES (1, CAST(NULL AS STRING))) AS t (a, b)"
+    ).get_schema()
+)
+with t_env.execute_sql("SELECT PI, PI + 1 AS x, JSON_STRING(CAST(NULL AS INT))").collect() as found:
+    print(list(found))

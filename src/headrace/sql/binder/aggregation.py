@@ -41,6 +41,8 @@ NUMBERING = frozenset(
 """Functions of a row's place among others; they need OVER."""
 _T = TypeVar("_T")
 _GROUPING = frozenset({"GROUPING", "GROUPING_ID", "GROUP_ID"})
+_NEVER_NULL = frozenset({"COUNT", "SUM0", "$SUM0", "COLLECT"})
+"""Functions that have a value where there are no rows."""
 
 
 def aggregate_of(context: BindingContext, node: x.Node) -> Any:
@@ -281,8 +283,8 @@ class Aggregation:
         condition = None
         if node.condition is not None:
             condition = self.inner.condition(node.condition, "FILTER")
-        if not self.group and self.sets is None and name != "COUNT":
-            result = result.nullable() if name not in ("SUM0", "$SUM0") else result
+        if not self.group and self.sets is None and name not in _NEVER_NULL:
+            result = result.nullable()
         found = _Call(function, tuple(args), node.distinct, condition, result, constants)
         return _Placeholder(result, _position(self._calls, found), "", ())
 

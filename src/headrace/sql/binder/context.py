@@ -45,6 +45,8 @@ class BindingContext:
         distinct_buckets: Into how many parts DISTINCT aggregates are split; 0: not at all.
         duplicate_changes: Whether sources of changes may send some of them more than once.
         outer: The names of the query around a subquery.
+        stars: What each star of the text stands for, if that is to be noted: the paths of the
+            columns and the names that they get.
     """
 
     text: str = ""
@@ -62,6 +64,7 @@ class BindingContext:
     duplicate_changes: bool = False
     registry: Registry = field(default_factory=builtin_registry)
     outer: Scope | None = None
+    stars: dict[Span, list[tuple[tuple[str, ...], str]]] | None = None
 
     def error(self, message: str, span: Span | None = None) -> SqlError:
         """An error that shows the place."""

@@ -24,6 +24,7 @@ from headrace.sql.binder.relations import (
     renamed,
     same_types,
     union_of,
+    unique_name,
     values_of_rows,
 )
 from headrace.sql.binder.scope import Scope, of_result
@@ -243,20 +244,36 @@ class QueryBinder:
         for expression in tree.expressions:
             node = expression_node(expression)
             if isinstance(node, x.Star):
-                if not scope.relations:
-                    raise self.context.error("SELECT * needs a FROM clause", node.span)
-                fields = self._row_fields(node, scope)
-                if fields is not None:
-                    items += [x.Name((*node.table, name), span=node.span) for name in fields]
-                    continue
-                schema = scope.schema
-                for index in scope.columns_of(node.table, node.span):
-                    items.append(x.Alias(x.PositionedName((), index=index), schema[index].name))
+                items += self._columns(node, scope, self._names(items))
             elif isinstance(expression, exp.Column) and isinstance(node, x.Apply):
                 # A function without parentheses, such as CURRENT_DATE, is the name of its column.
                 items.append(x.Alias(node, expression.name, span=node.span))
             else:
                 items.append(node)
+        return items
+
+    def _columns(self, star: x.Star, scope: Scope, taken: list[str]) -> list[x.Node]:
+        """The columns that a star stands for; one of a name that is taken gets another one."""
+        if not scope.relations:
+            raise self.context.error("SELECT * needs a FROM clause", star.span)
+        fields = self._row_fields(star, scope)
+        paths: list[tuple[str, ...]]
+        if fields is not None:
+            paths = [(*star.table, name) for name in fields]
+            nodes: list[x.Node] = [x.Name(path, span=star.span) for path in paths]
+        else:
+            positions = scope.columns_of(star.table, star.span)
+            paths = [scope.path_of(index) for index in positions]
+            nodes = [x.PositionedName((), index=index) for index in positions]
+        items: list[x.Node] = []
+        for node, path in zip(nodes, paths, strict=True):
+            name = unique_name(path[-1], taken)
+            taken.append(name)
+            items.append(x.Alias(node, name))
+        noted = self.context.stars
+        if noted is not None and star.span is not None and all(map(scope.is_clear, paths)):
+            names = [item.name for item in items if isinstance(item, x.Alias)]
+            noted[star.span] = list(zip(paths, names, strict=True))
         return items
 
     def _row_fields(self, star: x.Star, scope: Scope) -> list[str] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from headrace.sql import types as t
@@ -22,6 +22,7 @@ __all__ = [
     "renamed",
     "same_types",
     "union_of",
+    "unique_name",
     "values_of_rows",
     "with_unique_names",
 ]
@@ -119,14 +120,19 @@ def renamed(
     return n.Project.of(plan, plan.schema.columns(), names)
 
 
+def unique_name(name: str, taken: Collection[str]) -> str:
+    """A name, with a number behind it if it is taken."""
+    number, unique = 0, name
+    while unique in taken:
+        unique, number = f"{name}{number}", number + 1
+    return unique
+
+
 def with_unique_names(plan: n.Node) -> n.Node:
     """A plan whose columns can be told apart: a name that is there already gets a number."""
     names: list[str] = []
     for name in plan.schema.names:
-        number, unique = 0, name
-        while unique in names:
-            unique, number = f"{name}{number}", number + 1
-        names.append(unique)
+        names.append(unique_name(name, names))
     if names == plan.schema.names:
         return plan
     if isinstance(plan, n.Project):

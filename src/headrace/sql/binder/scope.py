@@ -74,6 +74,19 @@ class Scope:
             )
         return list(self._all_of(relation, span))
 
+    def path_of(self, index: int) -> tuple[str, ...]:
+        """The name of a column, behind that of its relation if it has one."""
+        name = self.schema[index].name
+        if name in self.merged:
+            return (name,)
+        (relation,) = [r for r in self.relations if 0 <= index - r.offset < len(r.schema)]
+        return (name,) if relation.name is None else (relation.name, name)
+
+    def is_clear(self, path: tuple[str, ...]) -> bool:
+        """Whether the path of a column is not that of another one, too."""
+        name = path[0]
+        return len(path) > 1 or name in self.merged or self.schema.names.count(name) == 1
+
     def _all_of(self, relation: Relation, span: Span | None) -> range:
         """Positions of the columns of a relation, none of which may be ambiguous."""
         twice = repeated(relation.schema.names)

@@ -97,7 +97,10 @@ def create_statement(path: tuple[str, ...], entry: TableEntry, temporary: bool) 
     kind = "TEMPORARY " if temporary else ""
     if entry.is_view:
         columns = ",\n".join(f"  {quoted([c.name])}" for c in entry.columns)
-        return f"CREATE {kind}VIEW {name} (\n{columns}\n)\nAS {entry.view_text or ''}\n"
+        text = f"CREATE {kind}VIEW {name} (\n{columns}\n)\n"
+        if entry.comment:
+            text += f"COMMENT {text_literal(entry.comment)}\n"
+        return f"{text}AS {entry.view_text or ''}\n"
     lines = [_column_line(c) for c in entry.columns]
     if entry.watermark is not None:
         column = quoted(entry.watermark.column)

@@ -33,7 +33,7 @@ def _nullable(types: Sequence[DataType]) -> DataType | None:
 
 
 def _collected(types: Sequence[DataType]) -> DataType | None:
-    return t.MultisetType(types[0].not_null(), False)
+    return t.MultisetType(types[0], False)
 
 
 def _array(types: Sequence[DataType]) -> DataType | None:

@@ -27,7 +27,7 @@ FUNCTIONS = [
         strict=False,
         hidden=True,
     ),
-    scalar("JSON_STRING", "any", "string", strict=False),
+    scalar("JSON_STRING", "any", "string"),
     scalar("JSON_OBJECT", "string, string*", "string!", "json_functions:json_object", strict=False),
     scalar("JSON_ARRAY", "string, string*", "string!", "json_functions:json_array", strict=False),
     scalar("JSON", "string", "string", "json_functions:json_raw"),

@@ -8,7 +8,7 @@ from headrace.sql import types as t
 from headrace.sql.functions.registry import scalar
 from headrace.sql.functions.signatures import ReturnRule
 from headrace.sql.types import DataType
-from headrace.sql.types.type_rules import common_type, string_type
+from headrace.sql.types.type_rules import any_nullable, common_type, string_type
 
 
 def _length(type_: DataType) -> int:
@@ -44,9 +44,9 @@ def _digest_of_any(types: Sequence[DataType]) -> DataType | None:
     return t.VarCharType(128, False)
 
 
-def _as_first(types: Sequence[DataType]) -> DataType | None:
-    """Text that is NULL if the first argument is."""
-    return string_type(types[0].is_nullable)
+def _text_of_any(types: Sequence[DataType]) -> DataType | None:
+    """Text that may be NULL where an argument may, even if only the first makes it so."""
+    return string_type(any_nullable(types))
 
 
 def _one_of(types: Sequence[DataType]) -> DataType | None:
@@ -66,7 +66,7 @@ FUNCTIONS = [
     scalar("LOWER", "text", "arg0", "{0}.lower()"),
     scalar("CONCAT", "string+", "string", "texts:concat"),
     scalar("CONCAT_OPERATOR", "text, text", _joined, "{0} + {1}", hidden=True),
-    scalar("CONCAT_WS", "string, string*", _as_first, "texts:concat_ws", strict=False),
+    scalar("CONCAT_WS", "string, string*", _text_of_any, "texts:concat_ws", strict=False),
     scalar("SUBSTRING", "text, int, int?", _part, "texts:substring"),
     scalar("SUBSTR", "text, int, int?", _part, "texts:substring"),
     scalar("TRIM", "text", _trimmed, "{0}.strip(' ')"),

@@ -50,6 +50,7 @@ _WITHOUT_PARENTHESES = frozenset(
         "LOCALTIME",
         "LOCALTIMESTAMP",
         "CURRENT_ROW_TIMESTAMP",
+        "PI",
     }
 )
 

@@ -259,6 +259,21 @@ class Session:
         plan = QueryBinder(context).bind(statement.tree)
         return renamed(context, plan, [c.name for c in entry.columns])
 
+    @with_room
+    def without_stars(self, text: str) -> str:
+        """The text of a query that keeps its columns when its tables get other ones."""
+        context = replace(self.binding(text), stars={})
+        statement = parse_statement(text)
+        assert isinstance(statement, s.Query)
+        QueryBinder(context).bind(statement.tree)
+        for (start, end), columns in sorted((context.stars or {}).items(), reverse=True):
+            names = [
+                quoted(path) + (f" AS {quoted([name])}" if name != path[-1] else "")
+                for path, name in columns
+            ]
+            text = text[:start] + ", ".join(names) + text[end + 1 :]
+        return text
+
     def query_plan(self, tree: Any, text: str) -> n.Node:
         """The plan of a query whose columns have different names."""
         return with_unique_names(self.written_plan(tree, text))

@@ -167,7 +167,7 @@ class StatementExecutor:
         entry = TableEntry(
             columns,
             comment=statement.comment,
-            view_text=statement.query_text,
+            view_text=self.session.without_stars(statement.query_text),
             namespace=self.catalogs.namespace,
         )
         self.catalogs.create_table(

@@ -48,7 +48,8 @@ def changed_table(session: Session, entry: TableEntry, statement: s.Alter) -> Ta
         query, text, _ = value
         columns = view_columns(session, query, text)
         here = session.catalogs.namespace
-        return replace(entry, columns=columns, view_text=text, namespace=here)
+        kept = session.without_stars(text)
+        return replace(entry, columns=columns, view_text=kept, namespace=here)
     if change == "rename column":
         return _rename_column(entry, *value)
     if change == "add":
