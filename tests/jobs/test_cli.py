@@ -54,6 +54,36 @@ def headrace(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+INSERT = """
+import sys
+from headrace.table import DataTypes, EnvironmentSettings, TableEnvironment
+from headrace.table.udf import udf
+
+@udf(result_type=DataTypes.INT())
+def halve(x):
+    return 12 // x
+
+table_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+table_env.get_config().set("parallelism.default", "1")
+table_env.create_temporary_function("halve", halve)
+table_env.execute_sql("CREATE TABLE halves (x INT) WITH ('connector' = 'print')")
+rows = f"(VALUES (3), ({sys.argv[1]})) t (x)"
+table_env.execute_sql(f"INSERT INTO halves SELECT halve(x) FROM {rows}")
+sys.exit(0)
+"""
+
+
+def test_run_waits_for_a_job_that_the_program_does_not_wait_for(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(INSERT)
+    done = headrace("run", "job.py", "2", cwd=tmp_path)
+    assert done.stdout.splitlines() == ["+I[4]", "+I[6]"]
+    assert done.stderr == "the program has ended, its job goes on; Ctrl+C cancels\n"
+    assert done.returncode == 0
+    failed = headrace("run", "job.py", "0", cwd=tmp_path)
+    assert "ZeroDivisionError" in failed.stderr
+    assert failed.returncode == 1
+
+
 def test_failed_job_shows_the_users_side(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(FAILING)
     done = headrace("run", "-p", "1", "job.py", cwd=tmp_path)

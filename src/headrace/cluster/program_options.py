@@ -20,7 +20,7 @@ from headrace.common.errors import JobCancelledError
 from headrace.common.option_loading import settings_from_arguments
 from headrace.common.settings.checks import check
 from headrace.compat import install
-from headrace.coordination.access.interrupts import INTERRUPTED, cancel_jobs
+from headrace.coordination.access.interrupts import INTERRUPTED, cancel_jobs, wait_for_jobs
 from headrace.coordination.slots.dependencies import import_paths
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 
@@ -200,9 +200,9 @@ def run_program(program: Program, options: argparse.Namespace) -> int:
             logging.getLogger("headrace").setLevel(logging.WARNING)
     with _command_line(settings):
         try:
-            program.run()
-        except SystemExit as ended:
-            return _code_of(ended)
+            code = _code_of(program)
+            if code == ExitCode.OK:
+                wait_for_jobs()
         except KeyboardInterrupt:
             cancel_jobs()
             print(INTERRUPTED, file=sys.stderr)
@@ -213,7 +213,7 @@ def run_program(program: Program, options: argparse.Namespace) -> int:
         except Exception as error:  # noqa: BLE001 - the user's program; it is shown
             show_error(error, verbose=options.verbose)
             return ExitCode.FAILED
-    return ExitCode.OK
+    return code
 
 
 @contextlib.contextmanager
@@ -229,8 +229,14 @@ def _command_line(settings: Configuration) -> Iterator[None]:
         target.update(before)
 
 
-def _code_of(ended: SystemExit) -> int:
-    """What `python FILE` would make of sys.exit(...)."""
+def _code_of(program: Program) -> int:
+    """Run a program; what `python FILE` would make of its end."""
+    try:
+        program.run()
+    except SystemExit as exit:
+        ended = exit
+    else:
+        return ExitCode.OK
     if ended.code is None:
         return ExitCode.OK
     if isinstance(ended.code, int):

@@ -72,7 +72,7 @@ def submit(
     )
     master.result_future().add_done_callback(lambda _: dependencies.close())
     publish(master)
-    note_job(master)
+    note_job(master, collecting=bool(collectors))
     start_reporters(configuration, master)
     master.start()
     return master
