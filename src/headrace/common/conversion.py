@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 from headrace.common.errors import TypeMismatchError, shorten_repr
 from headrace.common.instants import instant_of
-from headrace.common.java.text import shortest_float32
+from headrace.common.java.text import double_text, shortest_float32
 from headrace.common.time import Instant
 from headrace.common.typeinfo import (
     BasicArrayTypeInfo,
@@ -58,7 +58,10 @@ class Use(Enum):
     """Where values come from or go to, as far as PyFlink makes a difference."""
 
     RESULT = "what a function returns"
-    COLLECTION = "from_collection, where integers wrap to the width of their type"
+    COLLECTION = (
+        "from_collection, where integers wrap to the width of their type, texts are made of "
+        "anything, and maps of objects"
+    )
     COLLECTED = "execute_and_collect, where a FLOAT has the fewest digits, 0.1"
 
 
@@ -186,7 +189,7 @@ def _basic_column(type_info: BasicTypeInfo, use: Use) -> Converter | None:
     if basic is BasicType.DOUBLE:
         return _double_column(type_info)
     if basic is BasicType.STRING:
-        return _scalar_column(type_info, str, _to_str)
+        return _scalar_column(type_info, str, _to_text if use is Use.COLLECTION else _to_str)
     if basic is BasicType.CHAR:
         return _scalar_column(type_info, str, _to_char, _all_single)
     if basic is BasicType.BOOLEAN:
@@ -276,6 +279,16 @@ def _to_str(value: Any) -> str:
     if isinstance(value, str):
         return str.__str__(value)
     raise TypeError
+
+
+def _to_text(value: Any) -> str:
+    """The text of a value in a collection, which PyFlink has Java make."""
+    value = _unboxed(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        return double_text(value)
+    return _to_str(value) if isinstance(value, (str, bytes)) else str(value)
 
 
 def _to_char(value: Any) -> str:
@@ -424,12 +437,13 @@ def _to_list(value: Any) -> list[Any]:
 def _map_column(type_info: MapTypeInfo, use: Use) -> Converter:
     convert_keys = column_converter(type_info.key_type, use)
     convert_items = column_converter(type_info.value_type, use)
+    to_dict = _object_to_dict if use is Use.COLLECTION else _to_dict
 
     def convert(values: list[Any]) -> list[Any]:
         types = set(map(type, values))
         if _NONE in types:
             return _skip_none(values, convert)
-        maps = values if types <= {dict} else _one_by_one(type_info, values, _to_dict)
+        maps = values if types <= {dict} else _one_by_one(type_info, values, to_dict)
         keys = list(chain.from_iterable(maps))
         items = list(chain.from_iterable(m.values() for m in maps))
         new_keys = _located(convert_keys, keys, "a key", type_info)
@@ -446,6 +460,14 @@ def _to_dict(value: Any) -> dict[Any, Any]:
     if isinstance(value, dict):
         return dict(value)
     raise TypeError
+
+
+def _object_to_dict(value: Any) -> dict[Any, Any]:
+    """An object of a class of the program, as PyFlink finds it in its pickled form."""
+    if isinstance(value, (dict, Row)) or not hasattr(value, "__dict__"):
+        return _to_dict(value)
+    kind = type(value)
+    return {**vars(value), "__class__": f"{kind.__module__}.{kind.__qualname__}"}
 
 
 def _located(

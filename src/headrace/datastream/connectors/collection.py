@@ -161,13 +161,10 @@ def convert_collection(values: list[Any], type_info: TypeInformation) -> list[An
             "from_collection: type_info must be a TypeInformation such as Types.INT(), "
             f"not {type_info!r}"
         )
-    if isinstance(type_info, BasicTypeInfo):
-        if None in values:
-            raise FunctionTypeError(
-                f"from_collection: element {values.index(None)} is None, which a collection of "
-                f"{type_info} cannot have; leave the type out or filter the elements"
-            )
-        if type_info == Types.STRING():
-            values = [v if isinstance(v, str) else str(v) for v in values]
+    if isinstance(type_info, BasicTypeInfo) and None in values:
+        raise FunctionTypeError(
+            f"from_collection: element {values.index(None)} is None, which a collection of "
+            f"{type_info} cannot have; leave the type out or filter the elements"
+        )
     convert = column_converter(type_info, Use.COLLECTION)
     return values if convert is None else convert(values)
