@@ -22,7 +22,9 @@ def add(counts: Rows, item: Any, change: int) -> None:
         counts.pop(item, None)
 
 
-def as_changes(counts: Counts, changelog: bool) -> list[tuple[Any, ...]]:
+def as_changes(
+    counts: Counts, changelog: bool, going: int = DELETE, coming: int = INSERT
+) -> list[tuple[Any, ...]]:
     """Rows that go, then rows that come, with their kinds; without kinds if none goes."""
     gone: list[tuple[Any, ...]] = []
     new: list[tuple[Any, ...]] = []
@@ -30,7 +32,7 @@ def as_changes(counts: Counts, changelog: bool) -> list[tuple[Any, ...]]:
         if not changelog:
             new += [row] * change
         elif change > 0:
-            new += [(*row, INSERT)] * change
+            new += [(*row, coming)] * change
         else:
-            gone += [(*row, DELETE)] * -change
+            gone += [(*row, going)] * -change
     return gone + new

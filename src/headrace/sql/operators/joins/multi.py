@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from headrace.sql.operators.base import NetChangeOperator
+from headrace.sql.operators.base import DELETE, INSERT, NetChangeOperator
 from headrace.sql.operators.joins.counts import Counts, add, as_changes
 from headrace.sql.operators.joins.regular import (
     PairCondition,
@@ -31,6 +31,9 @@ class MultiJoinOperator(NetChangeOperator):
         self._spec = spec
         self._changes: dict[Any, tuple[Counts, ...]] = {}
         self._without_key: Counts = {}
+        # Where every change counts, those that go and come, and the columns before the one row.
+        self._kinds = (DELETE, INSERT)
+        self._before = 0
         self._keeps_all = all(side.outer for side in spec.sides[1:])
         self._nulls = [(None,) * side.width for side in spec.sides]
         self._conditions: list[PairCondition | None] = []
@@ -49,10 +52,11 @@ class MultiJoinOperator(NetChangeOperator):
 
     def take(self, input_index: int, keys: Sequence[Any], rows: Sequence[Any]) -> None:
         has_kinds = self._spec.sides[input_index].changes
-        change = 1
+        kind, change = INSERT, 1
         for key, row in zip(keys, rows, strict=True):
             if has_kinds:
-                change, row = (-1 if row[-1] & 1 else 1), row[:-1]
+                kind, row = row[-1], row[:-1]
+                change = -1 if kind & 1 else 1
             if matches_nothing(key, self._spec.null_safe):
                 if input_index == 0 and self._keeps_all:
                     add(self._without_key, row, change)
@@ -61,6 +65,9 @@ class MultiJoinOperator(NetChangeOperator):
             if changes is None:
                 changes = self._changes[key] = tuple({} for _ in self._rows)
             add(changes[input_index], row, change)
+        if self._every_change:
+            self._kinds = (kind, INSERT) if change < 0 else (DELETE, kind)
+            self._before = sum(side.width for side in self._spec.sides[:input_index])
 
     # Output.
 
@@ -82,7 +89,19 @@ class MultiJoinOperator(NetChangeOperator):
                     kept.store(rows, changed)
         self.forget_key()
         self._changes.clear()
-        self.emit_rows(as_changes(result, self._spec.changelog))
+        out: list[Row] = []
+        for counts in self._by_rows_before(result):
+            out += as_changes(counts, self._spec.changelog, *self._kinds)
+        self.emit_rows(out)
+
+    def _by_rows_before(self, result: Counts) -> Iterable[Counts]:
+        """Results by the rows that one row has met: each goes and comes before the next one."""
+        if not self._before:
+            return [result]
+        found: dict[Row, Counts] = {}
+        for row, change in result.items():
+            found.setdefault(row[: self._before], {})[row] = change
+        return found.values()
 
     def _join(self, place: int, relations: list[Rows], changed: Counts, result: Counts) -> None:
         """What the changes of one relation change; those of the relations before it have come."""
