@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import operator
 import pickle
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from numbers import Number
 from typing import Any
 from zlib import crc32
@@ -25,7 +26,10 @@ _MANY_KEYS = 1_000
 
 
 class OpaqueKey:
-    """Stands for a key that Python cannot hash, such as a list: it is equal where its parts are."""
+    """Stands for a key that Python cannot find again: one without a hash, such as a list, or NaN.
+
+    It is equal where its parts are.
+    """
 
     __slots__ = ("_bytes", "value")
 
@@ -47,12 +51,18 @@ class OpaqueKey:
 
 
 def hashable_key(key: Any) -> Any:
-    """The key itself, or what stands for it if it cannot be hashed."""
+    """The key itself, or what stands for it if it cannot be found again."""
     try:
         hash(key)
     except TypeError:
         return OpaqueKey(key)
-    return key
+    return key if key == key else OpaqueKey(key)
+
+
+def _check_found_again(keys: Collection[Any]) -> None:
+    """Refuse NaN, which is not equal to itself, as a set refuses what has no hash."""
+    if not all(map(operator.eq, keys, keys)):
+        raise TypeError("a key is not equal to itself")
 
 
 def stable_hash(key: Any) -> int:
@@ -177,11 +187,18 @@ def key_group_range(subtask: int, parallelism: int, max_parallelism: int) -> ran
 
 
 class KeyAssigner:
-    """Maps a column of keys to the subtasks that own them."""
+    """Maps a column of keys to the subtasks that own them.
+
+    Args:
+        parallelism: Of the subtasks.
+        max_parallelism: The number of key groups.
+        users: The keys are made by user code, and may be NaN; SQL has its own way with it.
+    """
 
     _MEMO_LIMIT = 1 << 16
 
-    def __init__(self, parallelism: int, max_parallelism: int) -> None:
+    def __init__(self, parallelism: int, max_parallelism: int, users: bool = False) -> None:
+        self._users = users
         self._max_parallelism = max_parallelism
         self._owners = [
             subtask_of_group(g, parallelism, max_parallelism) for g in range(max_parallelism)
@@ -195,9 +212,15 @@ class KeyAssigner:
         self._owner_array: Any = None
 
     def assign(self, keys: list[Any]) -> Sequence[int]:
-        """The owner of each key: remembered for the first keys seen, computed for others."""
+        """The owner of each key: remembered for the first keys seen, computed for others.
+
+        Raises:
+            TypeError: A key cannot be found again, see `hashable_key`.
+        """
         if self._single:
-            set(keys)  # as the other ways do: a key that cannot be hashed is a TypeError
+            distinct = set(keys)  # as the other ways do: a key that cannot be hashed is a TypeError
+            if self._users:
+                _check_found_again(distinct)
             return bytes(len(keys))
         memo = self._memo
         try:
@@ -232,6 +255,8 @@ class KeyAssigner:
             memo.clear()
         # In their order, in which they are close to each other in memory.
         new = [key for key in dict.fromkeys(keys) if key not in memo]
+        if self._users:
+            _check_found_again(new)
         numbers = self._numbers(new)
         if numbers is not None:
             memo.update(zip(new, self.assign_numbers(numbers).tolist(), strict=True))

@@ -315,6 +315,21 @@ collected(pairs().key_by(Key(), Types.STRING()).map(lambda p: p[1], Types.INT())
 collected(pairs().key_by(Key()).flat_map(lambda p: [p[1]] * p[1], Types.INT()))
 collected(pairs().key_by(Key()).filter(lambda p: p[1] > 1))
 
+
+# --- keys that are no number
+def with_key(make):
+    return numbers().key_by(make).reduce(lambda a, b: a + b)
+
+
+def numbers():
+    return env.from_collection([1, 2, 3, 4], Types.INT())
+
+
+collected(with_key(lambda v: float("nan")))
+collected(with_key(lambda v: float("nan") if v % 2 else v))
+collected(with_key(lambda v: None))
+collected(with_key(lambda v: [v % 2]))
+
 # --- collections from other collections
 collected(env.from_collection((1, 2), Types.INT()))
 collected(env.from_collection({3: 1}.keys(), Types.INT()))

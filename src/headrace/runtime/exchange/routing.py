@@ -124,7 +124,7 @@ def _custom(partitioning: p.Custom, receivers: int) -> Router:
 
 
 def _keyed(selector: Callable[[Any], Any], receivers: int, max_parallelism: int) -> Router:
-    assigner = KeyAssigner(receivers, max_parallelism)
+    assigner = KeyAssigner(receivers, max_parallelism, users=True)
 
     def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
         values = batch.values

@@ -114,6 +114,17 @@ def test_keys_that_cannot_be_hashed_have_an_owner_too(receivers: int) -> None:
     assert len(owner) == 7
 
 
+@pytest.mark.parametrize("receivers", [1, 2, 3])
+def test_all_that_is_not_a_number_is_one_key(receivers: int) -> None:
+    router = make_router(p.Keyed(lambda v: float("nan") if v < 20 else v), 0, 1, receivers, 128)
+    parts = list(router(Batch(list(range(40)))))
+    parts += router(Batch([1, 30, 2]))
+    keys = [pickle.loads(pickle.dumps(key)) for _, part in parts for key in part.keys]
+    assert len(keys) == 43
+    assert len(set(keys)) == 21
+    assert len({target for target, part in parts if 1 in part.values}) == 1
+
+
 @pytest.mark.parametrize("senders", [1, 2, 3, 4, 6, 7])
 @pytest.mark.parametrize("receivers", [1, 2, 3, 4, 6, 7])
 def test_rescale_connects_everybody_with_a_few(senders: int, receivers: int) -> None:
