@@ -280,9 +280,16 @@ RESTORE_MODE = declare(
 
 # -- State
 
+_STATE_BACKEND_FACTORIES = {
+    "org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackendFactory": "rocksdb",
+    "org.apache.flink.runtime.state.hashmap.HashMapStateBackendFactory": "hashmap",
+    "org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory": "rocksdb",
+}
 STATE_BACKEND = declare(
     "state.backend.type",
-    choice("hashmap", "rocksdb", filesystem="hashmap", jobmanager="hashmap"),
+    choice(
+        "hashmap", "rocksdb", filesystem="hashmap", jobmanager="hashmap", **_STATE_BACKEND_FACTORIES
+    ),
     "hashmap",
     "Where keyed state lives: Python objects in memory, or RocksDB on local disk.",
     "state.backend",

@@ -195,6 +195,19 @@ def test_reference_lists_every_option() -> None:
 
 
 @pytest.mark.parametrize(
+    ("factory", "backend"),
+    [
+        ("org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackendFactory", "rocksdb"),
+        ("org.apache.flink.runtime.state.hashmap.HashMapStateBackendFactory", "hashmap"),
+        ("org.apache.flink.state.rocksdb.EmbeddedRocksDBStateBackendFactory", "rocksdb"),
+    ],
+)
+def test_state_backends_may_have_the_names_of_flinks_factories(factory: str, backend: str) -> None:
+    configuration = Configuration.from_dict({"state.backend.type": factory})
+    assert configuration.get(options.STATE_BACKEND) == backend
+
+
+@pytest.mark.parametrize(
     ("old", "value", "option", "read"),
     [
         ("state.backend", "rocksdb", options.STATE_BACKEND, "rocksdb"),
