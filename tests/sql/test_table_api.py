@@ -11,6 +11,7 @@ from headrace.common import Row, WatermarkStrategy
 from headrace.common.errors import FunctionTypeError, JobExecutionError, SqlError
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import TimestampAssigner
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.functions import ProcessFunction
 from headrace.table import DataTypes, Schema, StreamTableEnvironment, Table, TableDescriptor
 from headrace.table.expression import JsonOnNull
@@ -373,3 +374,14 @@ def test_json_is_made_of_values(t_env: StreamTableEnvironment) -> None:
     keys = one.group_by(col("s")).select(json_object_agg(JsonOnNull.NULL, col("s"), col("n")))
     assert rows_of(t_env, keys) == [['{"a":1}']]
     assert str(json_array_agg(JsonOnNull.ABSENT, col("n"))) == "JSON_ARRAYAGG_ABSENT_ON_NULL(n)"
+
+
+def test_a_text_that_was_an_expression_in_pyflink_1_is_said_to_be_a_name() -> None:
+    table_env = StreamTableEnvironment.create(
+        StreamExecutionEnvironment.get_execution_environment()
+    )
+    table = table_env.from_elements([(1, "x")], ["a", "b"])
+    with pytest.raises(SqlError, match=r"\[a, b.count\].* expressions begin with col\('name'\)"):
+        table.group_by("a").select("a, b.count")
+    with pytest.raises(SqlError, match=r"input field list:\[a, b\]\.$"):
+        table.select("c")

@@ -163,6 +163,8 @@ class Scope:
             if span is None:
                 # The Table API has no text to show, and other words for this in Flink.
                 known = ", ".join(self.schema.names)
+                if not hint and not parts[0].isidentifier():
+                    hint = " A text is the name of a column; expressions begin with col('name')"
                 raise self.context.error(
                     f"Cannot resolve field [{parts[0]}], input field list:[{known}].{hint}", span
                 )
