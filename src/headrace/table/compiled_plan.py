@@ -214,8 +214,10 @@ class _Recording(Session):
         self.tables: dict[TablePath, None] = {}
         self.models: dict[TablePath, None] = {}
 
-    def find_table(self, path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
-        found = super().find_table(path, options)
+    def find_table(
+        self, path: tuple[str, ...], options: dict[str, str], *, unread: bool = False
+    ) -> n.Node | None:
+        found = super().find_table(path, options, unread=unread)
         if found is not None:
             # A view's own tables were seen before it, so that they can be made before it.
             self.tables[self.catalogs.full_path(path)] = None

@@ -136,9 +136,12 @@ class TableEnvironment(CatalogEnvironment):
     # Tables.
 
     def from_path(self, path: str) -> Table:
-        """Returns the table or view with a name."""
+        """Returns the table or view with a name.
+
+        As long as nothing reads it, it may be one that cannot be read, such as that of a sink.
+        """
         parts = path_of(path)
-        plan = self._session.find_table(parts, {})
+        plan = self._session.find_table(parts, {}, unread=True)
         if plan is None:
             hint = suggestion(parts[-1], self._session.catalogs.list_tables(), " Did")
             raise SqlError(f"Table `{path}` was not found.{hint}")

@@ -425,3 +425,22 @@ for query in ("SELECT a, a FROM grows", "SELECT *, a FROM grows"):
         Exception,
         "A column with the same name `a` has been defined",
     )
+
+# --- tables that cannot be read have a schema
+b_env = TableEnvironment.create(EnvironmentSettings.in_batch_mode())
+for name, options in {
+    "sink_only": "'connector' = 'print'",
+    "of_nothing": "'connector' = 'no-such-thing'",
+    "unbounded": "'connector' = 'datagen'",
+    "mistaken": "'connector' = 'datagen', 'no.such.option' = '1'",
+}.items():
+    b_env.execute_sql(f"CREATE TABLE {name} (a INT, b STRING) WITH ({options})")
+    found = b_env.from_path(name)
+    print(found.get_schema())
+    print(found.select(col("a") + 1).filter(col("_c0") > 1).get_schema())
+    raises(found.execute, Exception)
+    raises(found.explain, Exception)
+    raises(lambda: b_env.sql_query(f"SELECT * FROM {name}"), Exception)
+fake = TableDescriptor.for_connector("no-such-thing").schema(SCHEMA).build()
+print(b_env.from_descriptor(fake).get_schema())
+raises(b_env.from_descriptor(fake).execute, Exception, "no-such-thing")

@@ -225,8 +225,10 @@ class Session:
 
     # Plans.
 
-    def find_table(self, path: tuple[str, ...], options: dict[str, str]) -> n.Node | None:
-        """The plan of a table or view."""
+    def find_table(
+        self, path: tuple[str, ...], options: dict[str, str], *, unread: bool = False
+    ) -> n.Node | None:
+        """The plan of a table or view; it may be unreadable if it may stay `unread`."""
         entry = self.catalogs.find_table(path)
         if entry is None:
             return None
@@ -242,7 +244,7 @@ class Session:
             return self.view_plan(entry)
         full = self.catalogs.full_path(path)
         rows = self.catalogs.known_rows(full, entry) if self.batch else None
-        return scan_plan(full, entry, options, self.binding(), rows)
+        return scan_plan(full, entry, options, self.binding(), rows, unread=unread)
 
     def find_model(self, path: TablePath) -> ModelContext | None:
         """A model as its provider sees it."""

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from headrace.common.errors import SqlError
+from headrace.datastream.data_stream import DataStream
+from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import TableEntry
-from headrace.sql.connectors.base import TableContext, find_factory
+from headrace.sql.connectors.base import TableContext, TableSource, find_factory
 from headrace.sql.connectors.legacy_keys import modern_options
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
@@ -55,22 +57,26 @@ def scan_plan(
     options: dict[str, str],
     binding: BindingContext,
     rows: int | None = None,
+    *,
+    unread: bool = False,
 ) -> n.Node:
-    """Reads a table of so many rows, if that is known: source, computed columns, watermark."""
+    """Reads a table of so many rows, if that is known: source, computed columns, watermark.
+
+    Args:
+        path: The table's full name.
+        entry: What was declared.
+        options: Of a hint.
+        binding: The surroundings.
+        rows: How many rows there are.
+        unread: Whether the table may be one that cannot be read, as long as nobody reads it.
+    """
     context = connector_context(path, entry, options, binding)
-    factory = find_factory(context.options, context.name)
-    source = factory.create_source(context)
-    if binding.batch and not source.bounded:
-        raise SqlError(
-            f"Querying an unbounded table '{context.name}' in batch mode is not allowed. The "
-            "table source is unbounded."
-        )
-    if binding.batch and not source.append_only:
-        raise SqlError(
-            "Querying a table in batch mode is currently only possible for INSERT-only table "
-            f"sources. But the source for table '{context.name}' produces other changelog messages "
-            "than just INSERT."
-        )
+    try:
+        source = _source(context, binding)
+    except SqlError as error:
+        if not unread:
+            raise
+        source = _UnreadableSource(error)
     key = tuple(context.schema.names.index(name) for name in entry.primary_key)
     plan: n.Node = n.Scan(
         context.schema, path, source, primary_key=key, declared=context, rows=rows
@@ -85,6 +91,36 @@ def scan_plan(
     if source.upsert or duplicates:
         plan = n.ChangelogNormalize(plan.schema, plan, key)
     return with_time(plan, entry, binding)
+
+
+def _source(context: TableContext, binding: BindingContext) -> TableSource:
+    """The source of a table, if the session can read it."""
+    source = find_factory(context.options, context.name).create_source(context)
+    if binding.batch and not source.bounded:
+        raise SqlError(
+            f"Querying an unbounded table '{context.name}' in batch mode is not allowed. The "
+            "table source is unbounded."
+        )
+    if binding.batch and not source.append_only:
+        raise SqlError(
+            "Querying a table in batch mode is currently only possible for INSERT-only table "
+            f"sources. But the source for table '{context.name}' produces other changelog messages "
+            "than just INSERT."
+        )
+    return source
+
+
+class _UnreadableSource(TableSource):
+    """A table that cannot be read: whoever tries is told why."""
+
+    def __init__(self, error: SqlError) -> None:
+        self._error = error
+
+    def build(self, env: StreamExecutionEnvironment) -> DataStream[Any]:
+        raise self._error
+
+    def describe(self) -> list[str]:
+        raise self._error
 
 
 def with_time(scan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Node:
