@@ -103,14 +103,15 @@ class Loader:
     """Parses documents.
 
     Decimals keep their digits, and with `as_written` numbers keep their text, at a price that
-    others need not pay. As in Flink, texts may have tabs and line ends in them.
+    others need not pay. As in Flink, texts of tables may have tabs and line ends in them, and
+    those of streams may not: they are `strict`.
     """
 
-    def __init__(self, shape: Shape, as_written: bool = False) -> None:
+    def __init__(self, shape: Shape, as_written: bool = False, strict: bool = False) -> None:
         """For documents that a `reader` of the shape is given."""
         exact = Decimal if shape.contains(Kind.DECIMAL) else None
         self._decoder = json.JSONDecoder(
-            parse_float=_Written if as_written else exact, parse_constant=_not_json, strict=False
+            parse_float=_Written if as_written else exact, parse_constant=_not_json, strict=strict
         )
 
     def one(self, message: str | bytes) -> Any:

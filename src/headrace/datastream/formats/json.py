@@ -98,7 +98,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
         self._arguments = (type_info, fail_on_missing_field, ignore_errors)
         self._ignore_errors = ignore_errors
         shape = shape_of(type_info)
-        self._documents = json.Loader(shape)
+        self._documents = json.Loader(shape, strict=True)
         style = _style(fail_on_missing_field, ignore_errors)
         self._read = json.reader(shape, style)
         self._columns = JsonColumns(shape, style)

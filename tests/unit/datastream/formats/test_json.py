@@ -95,6 +95,7 @@ def test_values_are_converted_as_in_flink(message: bytes, expected: Any) -> None
         b"",
         b'{"c":"2024-02-29 13:05:09"}',
         b'{"e":"13:05:09"}',
+        b'{"b":"a tab\tin it"}',
     ],
 )
 def test_a_message_that_is_not_of_the_type_is_an_error_or_skipped(message: bytes) -> None:
