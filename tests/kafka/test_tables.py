@@ -252,3 +252,18 @@ def test_a_message_without_a_value_is_null_in_raw(kafka: Kafka) -> None:
     raw = {**FROM_START, "format": "raw"}
     assert read(table(kafka, "v STRING", topic, **raw)) == [("a",), (None,)]
     assert read(table(kafka, columns, topic, **raw)) == [("a", 0), (None, 1)]
+
+
+def test_metadata_is_cast_to_the_declared_type(kafka: Kafka) -> None:
+    topic = kafka.topic()
+    columns = (
+        "id BIGINT, at TIMESTAMP(3) METADATA FROM 'timestamp', "
+        "place STRING METADATA FROM 'offset' VIRTUAL, WATERMARK FOR at AS at"
+    )
+    session = LocalSession(options={"table.local-time-zone": "Asia/Tokyo"})
+    session.execute(table(kafka, columns, topic, **FROM_START))
+    session.insert("INSERT INTO t VALUES (1, TIMESTAMP '2024-01-01 09:00:00.5')")
+    [message] = kafka.read(topic)
+    assert message.timestamp()[1] == 1_704_067_200_500
+    [(_, row)] = session.query("SELECT id, CAST(at AS STRING), place FROM t", clock=now_ms).rows
+    assert tuple(row) == (1, "2024-01-01 09:00:00.500", "0")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -365,3 +366,17 @@ def test_options_for_the_libraries_of_flink(
     session = session_with(tmp_path, format_, more, "id INT, name STRING")
     session.insert("INSERT INTO t VALUES (1, 'a')")
     assert rows(session) == [(1, "a")]
+
+
+def test_metadata_is_cast_to_the_declared_type(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("1\n")
+    os.utime(file, (0, 0))
+    session = LocalSession(options={"table.local-time-zone": "Asia/Tokyo"})
+    session.execute(
+        "CREATE TABLE t (id INT, at TIMESTAMP(3) METADATA FROM 'file.modification-time' VIRTUAL, "
+        "size STRING METADATA FROM 'file.size' VIRTUAL, twice AS id * 2) "
+        f"WITH ('connector' = 'filesystem', 'path' = '{tmp_path}', 'format' = 'csv')"
+    )
+    found = rows(session, "SELECT id, CAST(at AS STRING), size, twice FROM t")
+    assert found == [(1, "1970-01-01 09:00:00.000", "2", 2)]

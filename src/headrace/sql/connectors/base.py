@@ -20,6 +20,7 @@ from headrace.sql.lookups.full_cache import WholeTable
 from headrace.sql.lookups.search import SearchOrder
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.plan.expressions import Expression, Schema
+from headrace.sql.types import DataType
 from headrace.sql.udf.batch_table import BatchTableFunction, CallLimits
 
 __all__ = ["TableContext", "TableFactory", "TableSink", "TableSource", "find_factory"]
@@ -276,6 +277,10 @@ class TableFactory(ABC):
     """Makes sources and sinks of one connector."""
 
     name: str
+
+    def metadata_type(self, key: str) -> DataType | None:
+        """The type that metadata has here, which is cast to the declared one; None: that one."""
+        return None
 
     def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
         """Options of a table that is read for what came since a moment, or comes from now on.

@@ -47,7 +47,13 @@ from headrace.sql.session.modules import ModuleManager
 from headrace.sql.session.refresh_scheduler import RefreshScheduler
 from headrace.sql.session.result import ChangedRows, StatementResult, changed_rows
 from headrace.sql.session.sink_types import check_types, mismatch
-from headrace.sql.session.table_plan import connector_context, positions, scan_plan, sink_schema
+from headrace.sql.session.table_plan import (
+    connector_context,
+    connector_schema,
+    positions,
+    scan_plan,
+    sink_schema,
+)
 from headrace.sql.translation.translator import StreamTranslator
 from headrace.sql.types import NullType
 from headrace.sql.udf.batch_table import CallLimits
@@ -329,7 +335,8 @@ class Session:
         full = self.catalogs.full_path(path)
         binding = self.binding()
         context = connector_context(full, entry, options or {}, binding, sink=True)
-        sink = find_factory(context.options, context.name).create_sink(context, overwrite)
+        factory = find_factory(context.options, context.name)
+        sink = factory.create_sink(context, overwrite)
         if overwrite and not sink.overwrites:
             raise SqlError(
                 f"INSERT OVERWRITE requires a sink that can replace what it has; that of table "
@@ -342,6 +349,10 @@ class Session:
             )
         declared = sink_schema(entry)
         plan = self.fitted(query, declared, columns, ".".join(full), partition or {})
+        stored = connector_schema(context, factory)
+        if stored != declared:
+            plan = self.fitted(plan, stored, (), ".".join(full), {})
+            declared = stored
         keys = tuple(plan.schema.names.index(k) for k in entry.primary_key)
         action = None if conflict is None else conflict.action
         node = n.Sink(plan.schema, plan, full, sink, declared, keys, action)

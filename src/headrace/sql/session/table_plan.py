@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from headrace.common.errors import SqlError
@@ -12,13 +13,20 @@ from headrace.sql.binder.context import BindingContext
 from headrace.sql.binder.expressions import ExpressionBinder
 from headrace.sql.binder.scope import Scope
 from headrace.sql.catalog import TableEntry
-from headrace.sql.connectors.base import TableContext, TableSource, find_factory
+from headrace.sql.connectors.base import TableContext, TableFactory, TableSource, find_factory
 from headrace.sql.connectors.legacy_keys import modern_options
 from headrace.sql.plan import nodes as n
 from headrace.sql.plan.expressions import Expression, Field, Schema, TimeAttribute
 from headrace.sql.types.type_rules import is_timestamp
 
-__all__ = ["connector_context", "declared_schema", "scan_plan", "sink_schema", "with_time"]
+__all__ = [
+    "connector_context",
+    "connector_schema",
+    "declared_schema",
+    "scan_plan",
+    "sink_schema",
+    "with_time",
+]
 
 
 def connector_context(
@@ -51,6 +59,16 @@ def connector_context(
     )
 
 
+def connector_schema(context: TableContext, factory: TableFactory) -> Schema:
+    """The columns of a table as its connector has them: metadata with types of its own."""
+    fields = list(context.schema)
+    for place, key in context.metadata.items():
+        field, found = fields[place], factory.metadata_type(key)
+        if found is not None and type(found) is not type(field.type):
+            fields[place] = replace(field, type=found.with_nullable(field.type.is_nullable))
+    return Schema(tuple(fields))
+
+
 def scan_plan(
     path: tuple[str, ...],
     entry: TableEntry,
@@ -72,7 +90,9 @@ def scan_plan(
     """
     context = connector_context(path, entry, options, binding)
     try:
-        source = _source(context, binding)
+        factory = find_factory(context.options, context.name)
+        context = replace(context, schema=connector_schema(context, factory))
+        source = _source(context, factory, binding)
     except SqlError as error:
         if not unread:
             raise
@@ -93,9 +113,9 @@ def scan_plan(
     return with_time(plan, entry, binding)
 
 
-def _source(context: TableContext, binding: BindingContext) -> TableSource:
+def _source(context: TableContext, factory: TableFactory, binding: BindingContext) -> TableSource:
     """The source of a table, if the session can read it."""
-    source = find_factory(context.options, context.name).create_source(context)
+    source = factory.create_source(context)
     if binding.batch and not source.bounded:
         raise SqlError(
             f"Querying an unbounded table '{context.name}' in batch mode is not allowed. The "
@@ -135,8 +155,10 @@ def with_time(scan: n.Node, entry: TableEntry, binding: BindingContext) -> n.Nod
 
 def _columns(scan: n.Node, entry: TableEntry, binding: BindingContext) -> list[Expression] | None:
     """All columns in the declared order; None if they are those of the source."""
-    computed = any(c.expression is not None for c in entry.columns)
-    if not computed and [c.name for c in entry.columns] == list(scan.schema.names):
+    as_declared = [(c.name, c.type) for c in entry.columns if c.expression is None]
+    if as_declared == [(f.name, f.type) for f in scan.schema] and len(as_declared) == len(
+        entry.columns
+    ):
         return None
     scope = Scope(binding)
     scope.add(entry_name(scan), scan.schema)
@@ -145,7 +167,9 @@ def _columns(scan: n.Node, entry: TableEntry, binding: BindingContext) -> list[E
     found: list[Expression] = []
     for column in entry.columns:
         if column.expression is None:
-            found.append(scan.schema.column(stored[column.name]))
+            cell = scan.schema.column(stored[column.name])
+            assert column.type is not None
+            found.append(binder.coerce(cell, column.type) if column.metadata else cell)
         else:
             found.append(binder.bind(column.expression))
     return found

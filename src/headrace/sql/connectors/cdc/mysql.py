@@ -5,7 +5,9 @@ from __future__ import annotations
 from headrace.datastream.connectors.cdc import MySqlSource, MySqlSourceBuilder, StartupOptions
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSource
 from headrace.sql.connectors.cdc.options import cdc_table, common_options
+from headrace.sql.connectors.cdc.rows import metadata_type
 from headrace.sql.connectors.kafka.options import one_of, startup_at
+from headrace.sql.types import DataType
 
 __all__ = ["MySqlCdcFactory"]
 
@@ -16,6 +18,9 @@ class MySqlCdcFactory(TableFactory):
     """`'connector' = 'mysql-cdc'`."""
 
     name = "mysql-cdc"
+
+    def metadata_type(self, key: str) -> DataType | None:
+        return metadata_type(key)
 
     def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
         return startup_at(millis)

@@ -11,7 +11,9 @@ from headrace.datastream.connectors.cdc import (
 from headrace.datastream.connectors.cdc.postgres_settings import DEFAULT_PUBLICATION
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSource
 from headrace.sql.connectors.cdc.options import cdc_table, common_options
+from headrace.sql.connectors.cdc.rows import metadata_type
 from headrace.sql.connectors.kafka.options import one_of, startup_at
+from headrace.sql.types import DataType
 
 __all__ = ["PostgresCdcFactory"]
 
@@ -22,6 +24,9 @@ class PostgresCdcFactory(TableFactory):
     """`'connector' = 'postgres-cdc'`."""
 
     name = "postgres-cdc"
+
+    def metadata_type(self, key: str) -> DataType | None:
+        return metadata_type(key)
 
     def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
         return startup_at(None) if millis is None else None

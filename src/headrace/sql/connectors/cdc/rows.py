@@ -13,10 +13,11 @@ from headrace.datastream.connectors.cdc.changes import Change
 from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext
 from headrace.sql.connectors.jdbc.values import OfMySql
-from headrace.sql.types import RowField, RowType
+from headrace.sql.types import DataType, RowField, RowType
+from headrace.sql.types.data_types import DataTypes
 from headrace.sql.types.values import rows_to_internal, to_internal
 
-__all__ = ["ChangeRows", "change_rows"]
+__all__ = ["ChangeRows", "change_rows", "metadata_type"]
 
 _INSERT, _UPDATE_BEFORE, _UPDATE_AFTER, _DELETE = range(4)
 _KIND_TEXTS = ("+I", "-U", "+U", "-D")
@@ -28,6 +29,12 @@ _METADATA: dict[str, Callable[[Change, int], Any]] = {
     "op_ts": lambda change, kind: change.timestamp_ms * 1000,
     "row_kind": lambda change, kind: _KIND_TEXTS[kind],
 }
+_TYPES = {"op_ts": DataTypes.TIMESTAMP_LTZ(3)}
+
+
+def metadata_type(key: str) -> DataType:
+    """The type of what a change says of itself."""
+    return _TYPES.get(key, DataTypes.STRING())
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,13 @@ from headrace.sql.connectors.files.partition_commit import (
 )
 from headrace.sql.connectors.files.partition_writer import PartitionedFileSink
 from headrace.sql.connectors.files.partitions import PartitionBuckets, RowEncoder
-from headrace.sql.connectors.files.rows import FileLayout, RowFiles, WithoutFirstLine, file_layout
+from headrace.sql.connectors.files.rows import (
+    METADATA_TYPES,
+    FileLayout,
+    RowFiles,
+    WithoutFirstLine,
+    file_layout,
+)
 from headrace.sql.connectors.format_options import format_options
 from headrace.sql.connectors.legacy_keys import IGNORE_FIRST_LINE
 from headrace.sql.connectors.lookup_options import LookupCaching
@@ -57,7 +63,7 @@ from headrace.sql.lookups.full_cache import SourceRows, WholeTable
 from headrace.sql.lookups.tables import LookupLimits, LookupTable
 from headrace.sql.operators.specs import DecodeSpec, EncodeSpec
 from headrace.sql.plan.expressions import Schema
-from headrace.sql.types import CharType, VarCharType
+from headrace.sql.types import CharType, DataType, VarCharType
 
 __all__ = ["FileSystemFactory"]
 
@@ -71,6 +77,9 @@ class FileSystemFactory(TableFactory):
     """`'connector' = 'filesystem'` with `path` and `format`."""
 
     name = "filesystem"
+
+    def metadata_type(self, key: str) -> DataType | None:
+        return METADATA_TYPES.get(key)
 
     def create_source(self, context: TableContext) -> TableSource:
         """Reads all files under `path`, once or, with `source.monitor-interval`, for ever."""

@@ -15,14 +15,21 @@ from headrace.sql.binder.context import suggestion
 from headrace.sql.connectors.base import TableContext
 from headrace.sql.formats.csv import cell_reader
 from headrace.sql.types import DataType, RowField, RowType
+from headrace.sql.types.data_types import DataTypes
 
-__all__ = ["FileLayout", "RowFiles", "WithoutFirstLine", "file_layout"]
+__all__ = ["METADATA_TYPES", "FileLayout", "RowFiles", "WithoutFirstLine", "file_layout"]
 
 _METADATA: dict[str, Callable[[str], Any]] = {
     "file.path": lambda path: path,
     "file.name": os.path.basename,
     "file.size": os.path.getsize,
     "file.modification-time": lambda path: int(os.path.getmtime(path) * 1000) * 1000,
+}
+METADATA_TYPES: dict[str, DataType] = {
+    "file.path": DataTypes.STRING(),
+    "file.name": DataTypes.STRING(),
+    "file.size": DataTypes.BIGINT(),
+    "file.modification-time": DataTypes.TIMESTAMP_LTZ(3),
 }
 
 

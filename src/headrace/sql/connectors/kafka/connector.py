@@ -31,10 +31,12 @@ from headrace.sql.connectors.kafka.rows import (
     MessageSchema,
     ValueSchema,
     kafka_layout,
+    metadata_type,
     row_serializer,
 )
 from headrace.sql.connectors.watermark_options import WatermarkOptions, watermark_options
 from headrace.sql.plan.expressions import Schema
+from headrace.sql.types import DataType
 
 __all__ = ["KafkaFactory", "KafkaTable", "KafkaTableSink"]
 
@@ -43,6 +45,9 @@ class KafkaFactory(TableFactory):
     """`'connector' = 'kafka'`."""
 
     name = "kafka"
+
+    def metadata_type(self, key: str) -> DataType | None:
+        return metadata_type(key)
 
     def beginning_at(self, context: TableContext, millis: int | None) -> dict[str, str] | None:
         return startup_at(millis)

@@ -35,13 +35,15 @@ from headrace.sql.formats.base import (
 )
 from headrace.sql.formats.narrow import narrowed
 from headrace.sql.formats.registry_options import registry_of
-from headrace.sql.types import RowField, RowType
+from headrace.sql.types import DataType, RowField, RowType
+from headrace.sql.types.data_types import DataTypes
 
 __all__ = [
     "KafkaLayout",
     "MessageSchema",
     "ValueSchema",
     "kafka_layout",
+    "metadata_type",
     "row_serializer",
     "upsert_layout",
 ]
@@ -55,8 +57,24 @@ _METADATA: dict[str, Callable[[ConsumerRecord], Any]] = {
     "timestamp-type": lambda r: "CreateTime" if r.timestamp >= 0 else "NoTimestampType",
     "leader-epoch": lambda r: None,
 }
+_TYPES: dict[str, DataType] = {
+    "topic": DataTypes.STRING(),
+    "partition": DataTypes.INT(),
+    "offset": DataTypes.BIGINT(),
+    "timestamp": DataTypes.TIMESTAMP_LTZ(3),
+    "headers": DataTypes.MAP(DataTypes.STRING(), DataTypes.BYTES()),
+    "timestamp-type": DataTypes.STRING(),
+    "leader-epoch": DataTypes.INT(),
+}
 _WRITABLE = ("headers", "timestamp")
 _INSERT, _DELETE = RowKind.INSERT.value, RowKind.DELETE.value
+
+
+def metadata_type(key: str) -> DataType | None:
+    """The type of what messages say of themselves; of what formats find in them, that of times."""
+    if key.startswith("value.") and key.endswith("timestamp"):
+        return DataTypes.TIMESTAMP_LTZ(6)
+    return _TYPES.get(key)
 
 
 @dataclass(frozen=True)

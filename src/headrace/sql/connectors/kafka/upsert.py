@@ -13,11 +13,12 @@ from headrace.datastream.operator_settings import transformation_of
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
 from headrace.sql.connectors.kafka.connector import KafkaTable, KafkaTableSink
 from headrace.sql.connectors.kafka.options import delivery, set_end, sink_builder, source_builder
-from headrace.sql.connectors.kafka.rows import row_serializer, upsert_layout
+from headrace.sql.connectors.kafka.rows import metadata_type, row_serializer, upsert_layout
 from headrace.sql.connectors.streams import by_columns, with_operator
 from headrace.sql.connectors.watermark_options import WatermarkOptions
 from headrace.sql.operators.changes.specs import LastChangesSpec
 from headrace.sql.plan.expressions import Schema
+from headrace.sql.types import DataType
 
 __all__ = ["UpsertKafkaFactory"]
 
@@ -26,6 +27,9 @@ class UpsertKafkaFactory(TableFactory):
     """`'connector' = 'upsert-kafka'`."""
 
     name = "upsert-kafka"
+
+    def metadata_type(self, key: str) -> DataType | None:
+        return metadata_type(key)
 
     def create_source(self, context: TableContext) -> TableSource:
         """Reads topics from their beginning: a later start would miss rows that still count."""
