@@ -426,3 +426,11 @@ pairs = batch.from_collection(
 )
 print(sorted(records(pairs.key_by(lambda v: v[0]).reduce(lambda x, y: (x[0], x[1] + y[1])))))
 print(sorted(records(pairs.key_by(lambda v: v[0]).sum(1))))
+
+
+class Stamp(ProcessFunction):
+    def process_element(self, value, ctx):
+        yield f"{value} {ctx.timestamp()}"
+
+
+print(sorted(records(pairs.key_by(lambda v: v[0]).max(1).process(Stamp()))))

@@ -70,4 +70,5 @@ class ReduceOperator(FunctionOperator):
             out.append(self._state.value())
             self._state.clear()
         self.cell.key = NO_KEY
-        self.output.emit(Batch(out))
+        # They are of the end of time, as in Flink.
+        self.output.emit(Batch(out, [MAX_TIMESTAMP] * len(out)))
