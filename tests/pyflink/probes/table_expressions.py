@@ -231,3 +231,14 @@ print(
 )
 with V.order_by(col("i").desc).fetch(2).execute().collect() as results:
     print(list(results))
+
+# --- numbers beyond all bounds, and patterns without a group
+edges = t_env.from_elements([(-32768.0, 3.0, "xaxb"), (32768.0, 10.0, "z")], ["d", "n", "t"])
+print(
+    rows(edges.select(col("d").sinh, col("d").cosh, col("d").tanh)),
+    rows(edges.select(col("d") ** 69, col("d") ** 70, (-col("d")) ** 69)),
+    rows(edges.select(col("n").log2, lit(8).log2, lit(0.1).log2)),
+    rows(edges.select(col("t").regexp_extract_all("x"), col("t").regexp_extract_all("x(.)"))),
+    rows(edges.select(col("t").regexp_extract_all("x", 0), col("t").regexp_extract_all("x", 1))),
+    rows(edges.select(col("t").regexp_extract_all("(x)", -1), col("t").regexp_extract_all("(", 0))),
+)

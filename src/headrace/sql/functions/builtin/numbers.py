@@ -40,7 +40,7 @@ def power(base: float, exponent: float) -> float:
     try:
         return math.pow(base, exponent)
     except OverflowError:
-        return math.inf
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
     except ValueError:
         return math.inf if base == 0 else _NAN
 
@@ -60,7 +60,8 @@ def log10(value: float) -> float:
 
 
 def log2(value: float) -> float:
-    return math.log2(value) if value > 0 else _log(value)
+    # As in Java, which has no function of its own for it: the last digit may differ.
+    return _log(value) / math.log(2)
 
 
 def log(first: float, value: float | None = None) -> float:
@@ -74,9 +75,16 @@ square_root = _guarded(math.sqrt)
 exp = _guarded(math.exp)
 sin, cos, tan = _guarded(math.sin), _guarded(math.cos), _guarded(math.tan)
 asin, acos, atan = _guarded(math.asin), _guarded(math.acos), _guarded(math.atan)
-sinh, cosh, tanh = _guarded(math.sinh), _guarded(math.cosh), _guarded(math.tanh)
+cosh, tanh = _guarded(math.cosh), _guarded(math.tanh)
 atan2 = math.atan2
 degrees, radians = math.degrees, math.radians
+
+
+def sinh(value: float) -> float:
+    try:
+        return math.sinh(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def cot(value: float) -> float:

@@ -329,9 +329,12 @@ def decode(data: bytes, charset: str) -> str | None:
 
 def regexp_extract_all(text: str, pattern: str, group: int = 1) -> tuple[str, ...] | None:
     try:
-        return tuple(found.group(group) for found in java_pattern(pattern).finditer(text))
-    except (re.error, IndexError):
+        compiled = java_pattern(pattern)
+    except re.error:
         return None
+    if not 0 <= group <= compiled.groups:
+        return None
+    return tuple(found.group(group) for found in compiled.finditer(text))
 
 
 def split_index_code(text: str, code: int, index: int) -> str | None:
