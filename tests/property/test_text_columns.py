@@ -86,21 +86,27 @@ csv_options = st.fixed_dictionaries(
     {},
     optional={
         "field-delimiter": st.sampled_from([";", "|", "\t", " ", "é"]),
-        "quote-character": st.just("'"),
-        "disable-quote-character": st.just("true"),
         "allow-comments": st.just("true"),
         "ignore-parse-errors": st.just("true"),
         "escape-character": st.just("\\"),
         "null-literal": st.sampled_from(["nil", "", "0"]),
         "array-element-delimiter": st.just(":"),
+        "trim-spaces": st.just("true"),
+        "ignore-trailing-unmappable": st.just("true"),
+        "allow-trailing-comma": st.just("false"),
+        "fail-on-missing-columns": st.just("true"),
+        "empty-string-as-null": st.just("true"),
     },
+)
+quotes = st.sampled_from(
+    [{}, {"quote-character": "'"}, {"disable-quote-character": "true"}],
 )
 
 
 @st.composite
 def csv_lines(draw: st.DrawFn) -> tuple[Decoder, list[str]]:
     types = draw(st.lists(st.sampled_from(TYPES), min_size=1, max_size=4))
-    options = draw(csv_options)
+    options = draw(csv_options) | draw(quotes)
     decoder = decoder_for("csv", table(*types), FormatOptions(options))
     between = decoder_delimiter(options)
     plain = between.join(["1;2" if isinstance(x, t.ArrayType) else PLAIN[type(x)] for x in types])

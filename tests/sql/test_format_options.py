@@ -187,9 +187,7 @@ def test_values_that_mean_nothing_are_refused(format_: str, key: str, value: str
     [
         ("parquet", "parquet.compression", "ZIP"),
         ("parquet", "parquet.utc-timezone", "false"),
-        ("parquet", "parquet.block", "1"),
         ("orc", "orc.compress", "ZIP"),
-        ("orc", "orc.bloom.filter.fpp", "0.5"),
         ("avro", "avro.codec", "zip"),
         ("json", "json.pretty", "true"),
         ("raw", "raw.charset", "ISO-8859-1"),

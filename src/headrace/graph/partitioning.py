@@ -93,7 +93,7 @@ class Keyed(Partitioning):
 
 @dataclass(frozen=True)
 class KeyBy(Keyed):
-    """The same, where a program says `key_by()`."""
+    """The same, where a program says `key_by()`: its keys may be NaN, which is one key."""
 
 
 class ColumnKeys(Protocol):

@@ -19,7 +19,7 @@ from headrace.common.types import Row
 from headrace.datastream.functions import KeyedProcessFunction
 from headrace.datastream.window import TimeWindow
 from headrace.graph.ids import OperatorId
-from headrace.graph.partitioning import Keyed, Partitioning, Rebalance
+from headrace.graph.partitioning import KeyBy, Partitioning, Rebalance
 from headrace.graph.specs import ProcessSpec
 from headrace.runtime.batch import Batch
 from headrace.runtime.exchange.output import OperatorOutput
@@ -255,7 +255,7 @@ class _Operator:
         max_parallelism: int,
     ) -> None:
         spec = ProcessSpec(function)
-        partitioning: Partitioning = Rebalance() if selector is None else Keyed(selector)
+        partitioning: Partitioning = Rebalance() if selector is None else KeyBy(selector)
         deployment = single_operator(
             cloudpickle.dumps(spec),
             spec.kind,

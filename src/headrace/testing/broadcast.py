@@ -12,7 +12,7 @@ from headrace.datastream.functions import (
     as_key_selector,
 )
 from headrace.datastream.state import MapStateDescriptor
-from headrace.graph.partitioning import Broadcast, Keyed, Partitioning, Rebalance
+from headrace.graph.partitioning import Broadcast, KeyBy, Partitioning, Rebalance
 from headrace.graph.specs import BroadcastProcessSpec
 from headrace.testing.harness import Timestamps, TwoInputHarness
 
@@ -33,7 +33,7 @@ class BroadcastHarness(TwoInputHarness):
         super().__init__(spec, None if self._selector is None else [self._selector], **settings)
 
     def _inputs(self, selectors: Any) -> list[Partitioning]:
-        first: Partitioning = Rebalance() if self._selector is None else Keyed(self._selector)
+        first: Partitioning = Rebalance() if self._selector is None else KeyBy(self._selector)
         return [first, Broadcast()]
 
     def broadcast(self, value: Any, ts: int | None = None) -> None:

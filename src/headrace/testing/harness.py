@@ -13,7 +13,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.output_tag import OutputTag
 from headrace.datastream.time_domain import TimeDomain
 from headrace.graph.ids import OperatorId
-from headrace.graph.partitioning import Keyed, Partitioning, Rebalance
+from headrace.graph.partitioning import KeyBy, Partitioning, Rebalance
 from headrace.graph.shipping import check_shippable
 from headrace.graph.specs import OperatorSpec
 from headrace.runtime.batch import MAX_TIMESTAMP, Batch, Element, EndMark, StatusMark, WatermarkMark
@@ -253,7 +253,7 @@ class OperatorHarness:
     def _inputs(self, selectors: Sequence[Callable[[Any], Any]] | None) -> list[Partitioning]:
         if selectors is None:
             return [Rebalance()] * self.inputs
-        return [Keyed(selector) for selector in selectors]
+        return [KeyBy(selector) for selector in selectors]
 
     def _start(self, parallelism: int, snapshot: Sequence[SubtaskSnapshot]) -> None:
         deployment = self._deployment(parallelism)

@@ -55,7 +55,7 @@ def make_router(
     if isinstance(partitioning, p.KeyedColumns):
         return _keyed_columns(partitioning, receivers, max_parallelism)
     if isinstance(partitioning, p.Keyed):
-        return _keyed(partitioning.key_selector, receivers, max_parallelism)
+        return _keyed(partitioning, receivers, max_parallelism)
     if isinstance(partitioning, p.Custom):
         return _custom(partitioning, receivers)
     if isinstance(partitioning, p.Broadcast):
@@ -123,8 +123,9 @@ def _custom(partitioning: p.Custom, receivers: int) -> Router:
     return route
 
 
-def _keyed(selector: Callable[[Any], Any], receivers: int, max_parallelism: int) -> Router:
-    assigner = KeyAssigner(receivers, max_parallelism, users=True)
+def _keyed(partitioning: p.Keyed, receivers: int, max_parallelism: int) -> Router:
+    selector = partitioning.key_selector
+    assigner = KeyAssigner(receivers, max_parallelism, users=isinstance(partitioning, p.KeyBy))
 
     def route(batch: Batch) -> Iterator[tuple[int, Batch]]:
         values = batch.values

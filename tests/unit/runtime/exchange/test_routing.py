@@ -116,7 +116,7 @@ def test_keys_that_cannot_be_hashed_have_an_owner_too(receivers: int) -> None:
 
 @pytest.mark.parametrize("receivers", [1, 2, 3])
 def test_all_that_is_not_a_number_is_one_key(receivers: int) -> None:
-    router = make_router(p.Keyed(lambda v: float("nan") if v < 20 else v), 0, 1, receivers, 128)
+    router = make_router(p.KeyBy(lambda v: float("nan") if v < 20 else v), 0, 1, receivers, 128)
     parts = list(router(Batch(list(range(40)))))
     parts += router(Batch([1, 30, 2]))
     keys = [pickle.loads(pickle.dumps(key)) for _, part in parts for key in part.keys]
