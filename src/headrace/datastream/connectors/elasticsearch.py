@@ -11,7 +11,9 @@ import contextlib
 import datetime
 import http.client
 import json
-from collections.abc import Mapping, Sequence
+import ssl
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import Enum
@@ -34,6 +36,7 @@ __all__ = [
     "ElasticsearchEmitter",
     "ElasticsearchSink",
     "ElasticsearchSinkBuilderBase",
+    "Emitter",
     "FlushBackoffType",
     "HttpHost",
     "OpensearchSinkBuilder",
@@ -41,6 +44,7 @@ __all__ = [
 
 _MB = 1024 * 1024
 _BUSY = frozenset({429, 502, 503, 504})
+_GONE = ("delete", 404)
 _TIMEOUT_S = 60.0
 _PROBE_S = 5.0
 B = TypeVar("B", bound="ElasticsearchSinkBuilderBase")
@@ -70,17 +74,29 @@ class HttpHost:
             raise GraphError(f"a host is 'http://name:9200' or 'https://name:9200', not {text!r}")
         return HttpHost(parts.hostname, parts.port or 9200, parts.scheme == "https")
 
-    def connection(self, timeout_s: float) -> http.client.HTTPConnection:
-        """One that has yet to connect."""
-        kind = http.client.HTTPSConnection if self.secure else http.client.HTTPConnection
-        return kind(self.host, self.port, timeout=timeout_s)
+    def connection(self, timeout_s: float, verify: bool = True) -> http.client.HTTPConnection:
+        """One that has yet to connect; `verify` looks at the certificate of the node."""
+        if not self.secure:
+            return http.client.HTTPConnection(self.host, self.port, timeout=timeout_s)
+        trust = ssl.create_default_context()
+        if not verify:
+            trust.check_hostname, trust.verify_mode = False, ssl.CERT_NONE
+        return http.client.HTTPSConnection(self.host, self.port, timeout=timeout_s, context=trust)
 
     def __str__(self) -> str:
         return f"{'https' if self.secure else 'http'}://{self.host}:{self.port}"
 
 
+class Emitter(ABC):
+    """Makes actions of records."""
+
+    @abstractmethod
+    def maker(self) -> Callable[[list[Any]], list[bytes]]:
+        """Called in each subtask: what makes the lines of the bulk API for each of some records."""
+
+
 @dataclass(frozen=True)
-class ElasticsearchEmitter:
+class ElasticsearchEmitter(Emitter):
     """Makes an action of a record, which is a dict, or a row whose fields have names.
 
     A record with a key is written over the document of that key, which makes repeating it harmless.
@@ -110,6 +126,10 @@ class ElasticsearchEmitter:
     ) -> ElasticsearchEmitter:
         """Each document into the index that one of its fields names."""
         return ElasticsearchEmitter(index_field, key_field, doc_type, dynamic=True)
+
+    def maker(self) -> Callable[[list[Any]], list[bytes]]:
+        """What makes actions of records."""
+        return lambda records: list(map(self.action, records))
 
     def action(self, record: Any) -> bytes:
         """The lines of the bulk API for a record."""
@@ -158,13 +178,14 @@ class ElasticsearchSink(Sink):
     """Writes documents, at least once. Make one with `Elasticsearch7SinkBuilder`."""
 
     hosts: tuple[HttpHost, ...] = ()
-    emitter: ElasticsearchEmitter | None = None
+    emitter: Emitter | None = None
     limits: BatchLimits = BatchLimits(1_000, 5 * _MB)  # noqa: RUF009 - it cannot change
     retries: Retries = Retries(0)  # noqa: RUF009 - it cannot change
     user: str | None = None
     password: str | None = field(default=None, repr=False)
     prefix: str = ""
     timeout_s: float = _TIMEOUT_S
+    verify: bool = True
 
     @property
     def bulk_headers(self) -> dict[str, str]:
@@ -186,7 +207,8 @@ class ElasticsearchSink(Sink):
             said = "; ".join(f"{host}: {problem}" for host, problem in away.items())
             raise HeadraceError(
                 f"no node of Elasticsearch or OpenSearch can be used: {said}; start one, or "
-                "correct set_hosts() and set_connection_path_prefix()"
+                "correct set_hosts() and set_connection_path_prefix(), or in SQL the options "
+                "'hosts' and 'connection.path-prefix'"
             )
         found = ", ".join(str(host) for host in self.hosts if host not in away)
         return f"Elasticsearch or OpenSearch at {found}" + "".join(
@@ -195,7 +217,7 @@ class ElasticsearchSink(Sink):
 
     def _problem(self, host: HttpHost) -> str | None:
         try:
-            with contextlib.closing(host.connection(_PROBE_S)) as connection:
+            with contextlib.closing(host.connection(_PROBE_S, self.verify)) as connection:
                 connection.request("POST", f"{self.prefix}/_bulk", b"", self.bulk_headers)
                 answer = connection.getresponse()
                 status, said = answer.status, answer.read()
@@ -205,7 +227,8 @@ class ElasticsearchSink(Sink):
             raise HeadraceError(
                 f"Elasticsearch or OpenSearch at {host} takes no documents of the user "
                 f"{self.user!r}: {status}; correct set_connection_username() and "
-                "set_connection_password(), or give the user the right to write"
+                "set_connection_password(), or in SQL the options 'username' and 'password', or "
+                "give the user the right to write"
             )
         # What it takes amiss is that there are no documents, and not the path.
         fine = status == 400 and b"no handler" not in said
@@ -229,9 +252,9 @@ class ElasticsearchSinkBuilderBase:
         """The class of hosts."""
         return HttpHost
 
-    def set_emitter(self: B, emitter: ElasticsearchEmitter) -> B:
+    def set_emitter(self: B, emitter: Emitter) -> B:
         """Set what makes actions of records."""
-        if not isinstance(emitter, ElasticsearchEmitter):
+        if not isinstance(emitter, Emitter):
             raise FunctionTypeError(f"set_emitter takes an ElasticsearchEmitter, not {emitter!r}")
         return self._with(emitter=emitter)
 
@@ -244,8 +267,8 @@ class ElasticsearchSinkBuilderBase:
         """Every record is written at least once; exactly once is refused, as in Flink."""
         if delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             raise GraphError(
-                "Elasticsearch sink does not support the EXACTLY_ONCE guarantee; with key_field "
-                "AT_LEAST_ONCE gives the same documents"
+                "Elasticsearch sink does not support the EXACTLY_ONCE guarantee; where documents "
+                "have keys AT_LEAST_ONCE gives the same ones"
             )
         return self
 
@@ -332,6 +355,10 @@ class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
 class OpensearchSinkBuilder(ElasticsearchSinkBuilderBase):
     """Builds a sink for OpenSearch, which has the same bulk API."""
 
+    def set_allow_insecure(self, allow_insecure: bool) -> OpensearchSinkBuilder:
+        """Set whether certificates of nodes may be any, such as those that OpenSearch brings."""
+        return self._with(verify=not allow_insecure)
+
 
 class _BulkWriter(BatchedWriter):
     """One connection, to one node after the other when they fail."""
@@ -342,14 +369,15 @@ class _BulkWriter(BatchedWriter):
         self._node = subtask
         self._connection: http.client.HTTPConnection | None = None
         self._headers = sink.bulk_headers
+        assert sink.emitter is not None
+        self._actions = sink.emitter.maker()
 
     @property
     def _host(self) -> HttpHost:
         return self._sink.hosts[self._node % len(self._sink.hosts)]
 
     def encode(self, values: list[Any]) -> list[Any]:
-        assert self._sink.emitter is not None
-        return list(map(self._sink.emitter.action, values))
+        return self._actions(values)
 
     def send(self, batch: Sequence[bytes]) -> Sequence[bytes]:
         # A server, or what is before it, may have closed a connection that nothing went through.
@@ -375,21 +403,26 @@ class _BulkWriter(BatchedWriter):
 
     def _request(self, body: bytes) -> tuple[int, bytes]:
         if self._connection is None:
-            self._connection = self._host.connection(self._sink.timeout_s)
+            self._connection = self._host.connection(self._sink.timeout_s, self._sink.verify)
         self._connection.request("POST", f"{self._sink.prefix}/_bulk", body, self._headers)
         answer = self._connection.getresponse()
         return answer.status, answer.read()
 
     def _left(self, batch: Sequence[bytes], answer: dict[str, Any]) -> list[bytes]:
-        """The actions that the cluster was too busy for."""
+        """The actions that the cluster was too busy for, and what came later for a document."""
         if not answer["errors"]:
             return []
-        left = []
+        left: list[bytes] = []
+        documents: set[tuple[str, str]] = set()
         for action, item in zip(batch, answer["items"], strict=True):
-            said = next(iter(item.values()))
-            if said["status"] in _BUSY:
+            ((kind, said),) = item.items()
+            document = _document_of(action)
+            if said["status"] in _BUSY or document in documents:
+                # Sent again alone, an earlier action would undo a later one.
                 left.append(action)
-            elif said["status"] >= 300:
+                if document is not None:
+                    documents.add(document)
+            elif said["status"] >= 300 and (kind, said["status"]) != _GONE:
                 raise BatchRefusedError(
                     f"Elasticsearch refused a document: {said.get('error')}; it is {action!r}"
                 )
@@ -400,3 +433,9 @@ class _BulkWriter(BatchedWriter):
             with contextlib.suppress(OSError):
                 self._connection.close()
             self._connection = None
+
+
+def _document_of(action: bytes) -> tuple[str, str] | None:
+    """The index and the id of an action's document; None if the cluster makes the id."""
+    (about,) = json.loads(action.partition(b"\n")[0]).values()
+    return (about["_index"], about["_id"]) if "_id" in about else None

@@ -1,0 +1,1 @@
+"""The connectors of Elasticsearch and OpenSearch: rows of tables as documents."""
