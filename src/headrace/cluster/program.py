@@ -40,7 +40,7 @@ class Program:
     @staticmethod
     def of_module(name: str, arguments: Sequence[str] = (), imports: Sequence[str] = ()) -> Program:
         """The program in a module that can be imported from the working directory or the path."""
-        with _first_on_path(os.getcwd(), *imports):
+        with first_on_path(os.getcwd(), *imports):
             try:
                 spec = importlib.util.find_spec(name)
                 if spec is not None and spec.submodule_search_locations is not None:
@@ -66,9 +66,9 @@ class Program:
             directory = os.getcwd()
             vars(module)["__package__"] = self.package.removeprefix(".")
         with (
-            _as_main(module),
+            as_main(module),
             _arguments([str(self.path), *self.arguments]),
-            _first_on_path(directory, *self.imports),
+            first_on_path(directory, *self.imports),
         ):
             try:
                 exec(code, vars(module))
@@ -83,7 +83,8 @@ class Program:
 
 
 @contextlib.contextmanager
-def _as_main(module: ModuleType) -> Iterator[None]:
+def as_main(module: ModuleType) -> Iterator[None]:
+    """Let a module be `__main__`."""
     previous = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
@@ -102,7 +103,8 @@ def _arguments(arguments: list[str]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _first_on_path(*directories: str) -> Iterator[None]:
+def first_on_path(*directories: str) -> Iterator[None]:
+    """Import from these directories before all others."""
     sys.path[:0] = directories
     try:
         yield

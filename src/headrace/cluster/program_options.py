@@ -8,7 +8,7 @@ import logging
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Protocol
 
 from headrace.cluster.argument_types import count
 from headrace.cluster.errors import UsageError, show_error
@@ -190,7 +190,14 @@ def _imports_of(options: argparse.Namespace) -> list[str]:
     return [*first, *last]
 
 
-def run_program(program: Program, options: argparse.Namespace) -> int:
+class Runnable(Protocol):
+    """What runs as the main program."""
+
+    def run(self) -> None:
+        """Run it to its end."""
+
+
+def run_program(program: Runnable, options: argparse.Namespace) -> int:
     """Run a program with the command line's settings; the exit code."""
     settings = settings_of(options)
     if getattr(options, "pyflink", False):
@@ -229,7 +236,7 @@ def _command_line(settings: Configuration) -> Iterator[None]:
         target.update(before)
 
 
-def _code_of(program: Program) -> int:
+def _code_of(program: Runnable) -> int:
     """Run a program; what `python FILE` would make of its end."""
     try:
         program.run()

@@ -1,8 +1,7 @@
 """`pyflink.shell`: the names that PyFlink's prompt begins with.
 
-`s_env` is a stream execution environment, and `st_env` the table environment on top of it. The
-prompt is that of Python: `python -i -c "import headrace.compat; headrace.compat.install(); from
-pyflink.shell import *"`.
+`s_env` is a stream execution environment, and `st_env` the table environment on top of it.
+`headrace shell` is a prompt with them.
 """
 
 from __future__ import annotations
