@@ -193,6 +193,47 @@ def test_the_index_may_have_the_time_of_writing(server: ElasticsearchServer) -> 
     assert len(hits) == 2
 
 
+@pytest.mark.parametrize("by_number", [False, True])
+def test_tables_of_older_programs(server: ElasticsearchServer, by_number: bool) -> None:
+    index = index_name()
+    hosts = f"'connector.hosts' = '{server.url}'"
+    if by_number:
+        hosts = (
+            "'connector.hosts.0.hostname' = '127.0.0.1', 'connector.hosts.0.protocol' = 'http', "
+            f"'connector.hosts.0.port' = '{server.port}'"
+        )
+    session = LocalSession()
+    session.execute(
+        "CREATE TABLE t (a STRING, b STRING, n BIGINT, PRIMARY KEY (a, b) NOT ENFORCED) WITH ("
+        f"'connector.type' = 'elasticsearch', 'connector.version' = '7', {hosts}, "
+        f"'connector.index' = '{index}', 'connector.document-type' = 'payment', "
+        "'update-mode' = 'upsert', 'connector.flush-on-checkpoint' = 'true', "
+        "'connector.key-delimiter' = '$', 'connector.key-null-literal' = 'n/a', "
+        "'connector.failure-handler' = 'retry-rejected', "
+        "'connector.bulk-flush.max-size' = '42mb', 'connector.bulk-flush.max-actions' = '32', "
+        "'connector.bulk-flush.interval' = '1000', 'connector.bulk-flush.backoff.delay' = '1000', "
+        "'format.type' = 'json')"
+    )
+    session.insert("INSERT INTO t VALUES ('x', 'y', 1)")
+    assert documents(server, index) == {"x$y": {"a": "x", "b": "y", "n": 1}}
+
+
+def test_older_tables_of_version_6_have_a_type_and_no_handlers_of_java() -> None:
+    options = (
+        "'connector.type' = 'elasticsearch', 'connector.version' = '6', "
+        "'connector.hosts' = 'http://h:1', 'connector.index' = 'i'"
+    )
+    session = LocalSession()
+    session.execute(f"CREATE TABLE t (n INT) WITH ({options})")
+    with pytest.raises(SqlError, match="document-type"):
+        session.execute("EXPLAIN INSERT INTO t VALUES (1)")
+    session.execute(
+        f"CREATE TABLE u (n INT) WITH ({options}, 'connector.failure-handler' = 'ignore')"
+    )
+    with pytest.raises(SqlError, match=r"legacy option 'connector\.failure-handler'"):
+        session.execute("EXPLAIN INSERT INTO u VALUES (1)")
+
+
 def test_json_of_a_column_may_have_several_lines(server: ElasticsearchServer) -> None:
     index = index_name()
     session = session_with("document STRING", at(server, index, ", 'format' = 'raw'"))
