@@ -25,6 +25,7 @@ from headrace.datastream.connectors.kinesis import (
     PartitionKeyGenerator,
 )
 from headrace.datastream.connectors.kinesis.client import aws_client
+from headrace.datastream.connectors.kinesis.source import seconds_of
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.testing import run_in_process
 from headrace.testing.connectors import check_sink, check_source
@@ -260,6 +261,32 @@ def test_what_is_missing_is_said_where_it_is_written() -> None:
         FlinkKinesisConsumer("s", SimpleStringSchema(), wrong)
     with pytest.raises(GraphError, match="set_stream_name"):
         KinesisStreamsSink.builder().build()
+    role = {"aws.region": "eu-west-1", "aws.credentials.provider": "ASSUME_ROLE"}
+    with pytest.raises(GraphError, match=r"aws\.credentials\.provider.*ASSUME_ROLE"):
+        FlinkKinesisConsumer("s", SimpleStringSchema(), role)
+
+
+@pytest.mark.parametrize(
+    ("text", "pattern", "expected"),
+    [
+        ("1459799926.480", None, 1459799926.48),
+        ("2016-04-04T19:58:46.480-00:00", None, 1459799926.48),
+        ("04.04.2016 21:58:46 +0200", "dd.MM.yyyy HH:mm:ss Z", 1459799926.0),
+        ("2016-04-04T19:58:46.480Z", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", 1459799926.48),
+        ("1459799926.480", "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", 1459799926.48),
+        ("-1", None, None),
+        ("nan", None, None),
+        ("2016-04-04T19:58:46Z", "yyyy/MM/dd", None),
+    ],
+)
+def test_the_time_at_which_reading_begins(
+    text: str, pattern: str | None, expected: float | None
+) -> None:
+    if expected is not None:
+        assert seconds_of("begin", text, pattern) == expected
+    else:
+        with pytest.raises(GraphError, match=f"'begin' is not a time .*'{text}'"):
+            seconds_of("begin", text, pattern)
 
 
 @pytest.mark.parametrize(

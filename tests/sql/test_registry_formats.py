@@ -15,7 +15,8 @@ import pytest
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats.avro import fastavro, record_writer
 from headrace.formats.schema_registry import SchemaRegistry
-from headrace.sql.connectors.kafka.rows import KafkaLayout, Part, ValueSchema, row_serializer
+from headrace.sql.connectors.kafka.rows import KafkaLayout, ValueSchema, row_serializer
+from headrace.sql.connectors.message_parts import Part
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions, decoder_for, encoder_for
 from tests.schema_registry import Registry, running_registry
 from tests.sql.sessions import LocalSession

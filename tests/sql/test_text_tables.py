@@ -14,7 +14,8 @@ from headrace.datastream.connectors.base import ColumnRows
 from headrace.formats.text_columns import FEW
 from headrace.runtime.batch import LazyBatch
 from headrace.sql import types as t
-from headrace.sql.connectors.kafka.rows import Part, ValueSchema
+from headrace.sql.connectors.kafka.rows import ValueSchema
+from headrace.sql.connectors.message_parts import Part
 from headrace.sql.formats.base import FormatOptions
 from tests.sql.sessions import LocalSession
 

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from functools import lru_cache
 
 from headrace.common.errors import GraphError
 
-__all__ = ["resolved", "time_formatter", "time_parser", "unchanging_micros"]
+__all__ = [
+    "parsed_with_offset",
+    "resolved",
+    "time_formatter",
+    "time_parser",
+    "unchanging_micros",
+]
 
 _PIECES = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|[^A-Za-z']")
 _MONTHS = "January February March April May June July August September October November December"
@@ -43,6 +49,7 @@ _NUMBERS: dict[str, Callable[[datetime], int]] = {
     "Q": lambda t: (t.month + 2) // 3,
     "q": lambda t: (t.month + 2) // 3,
 }
+_OFFSET = re.compile(r"(.*?)(?:Z|([+-])(\d\d):?(\d\d)?)")
 _WIDEST = {"D": 3, "F": 1, "W": 1, "c": 1}
 
 
@@ -201,6 +208,20 @@ def time_parser(pattern: str, lenient: bool = False) -> Callable[[str], datetime
         return None if found is None else _time_of(found.groupdict(), resolve)
 
     return parse
+
+
+def parsed_with_offset(pattern: str, text: str) -> datetime | None:
+    """The time of a text, with its offset from UTC if the pattern ends in `X`, `XXX` or `Z`."""
+    local = pattern.rstrip("XZ")
+    if local == pattern:
+        return time_parser(pattern, lenient=True)(text)
+    found = _OFFSET.fullmatch(text.strip())
+    time = None if found is None else time_parser(local.rstrip(), lenient=True)(found[1])
+    if found is None or time is None:
+        return None
+    minutes = int(found[3] or 0) * 60 + int(found[4] or 0)
+    offset = timedelta(minutes=-minutes if found[2] == "-" else minutes)
+    return time.replace(tzinfo=timezone(offset))
 
 
 def resolved(

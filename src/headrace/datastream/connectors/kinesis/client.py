@@ -11,6 +11,8 @@ from headrace.datastream.connectors.client_library import client_library
 __all__ = ["aws_client", "aws_errors", "checked_properties", "what_aws_says", "whole"]
 
 _CREDENTIALS = "aws.credentials.provider"
+_PROVIDERS = ("AUTO", "BASIC", "ENV_VAR", "PROFILE", "WEB_IDENTITY_TOKEN")
+_TRUST = "aws.trust.all.certificates"
 _PROBE_S = 5.0
 _ARGUMENTS = {
     "aws.region": "region_name",
@@ -28,6 +30,15 @@ def checked_properties(properties: Any, who: str) -> dict[str, str]:
     given = {str(key): str(value) for key, value in properties.items()}
     if "aws.region" not in given and "aws.endpoint" not in given:
         raise GraphError(f"{who} needs the property 'aws.region', such as 'eu-west-1'")
+    provider = given.get(_CREDENTIALS, "AUTO").upper()
+    if provider not in _PROVIDERS:
+        raise GraphError(
+            f"{_CREDENTIALS!r} is one of {', '.join(_PROVIDERS)}, not {provider!r}; a role that is "
+            f"to be assumed can be named in a profile of AWS, for '{_CREDENTIALS}.profile.name'"
+        )
+    keys = (f"{_CREDENTIALS}.basic.accesskeyid", f"{_CREDENTIALS}.basic.secretkey")
+    if provider == "BASIC" and not all(key in given for key in keys):
+        raise GraphError(f"BASIC credentials of {who} need {keys[0]!r} and {keys[1]!r}")
     return given
 
 
@@ -49,6 +60,8 @@ def aws_client(service: str, properties: Mapping[str, str], *, patient: bool = T
     arguments: dict[str, Any] = {
         argument: properties[name] for name, argument in _ARGUMENTS.items() if name in properties
     }
+    if properties.get(_TRUST, "false").lower() == "true":
+        arguments["verify"] = False
     profile = properties.get(f"{_CREDENTIALS}.profile.name")
     if not patient:
         config = client_library("botocore.config", "boto3", "kinesis")

@@ -11,7 +11,7 @@ from headrace.common.errors import FunctionTypeError
 from headrace.datastream.connectors.base import SplitEnumerator
 from headrace.datastream.connectors.kinesis.client import aws_client, aws_errors, what_aws_says
 
-__all__ = ["KinesisShardAssigner", "ShardEnumerator", "ShardSplit", "shards_of"]
+__all__ = ["KinesisShardAssigner", "ShardEnumerator", "ShardSplit", "shards_of", "stream_named"]
 
 _HASH_KEYS = 2**128
 
@@ -21,7 +21,7 @@ class ShardSplit:
     """A shard, and where to go on in it.
 
     Attributes:
-        stream: Name of the stream.
+        stream: Name of the stream, or its ARN.
         shard: Id of the shard.
         position: `LATEST`, `TRIM_HORIZON`, `AT_TIMESTAMP` or `AFTER_SEQUENCE_NUMBER`.
         value: The time in seconds, or the sequence number, that the position needs.
@@ -79,10 +79,15 @@ def checked_assigner(assigner: Any) -> KinesisShardAssigner:
     raise FunctionTypeError(f"set_shard_assigner takes a KinesisShardAssigner, not {assigner!r}")
 
 
+def stream_named(stream: str) -> dict[str, str]:
+    """How a request says which stream it is about: by a name, or by an ARN."""
+    return {"StreamARN" if stream.startswith("arn:") else "StreamName": stream}
+
+
 def shards_of(client: Any, stream: str) -> list[dict[str, Any]]:
     """What Kinesis says of the shards of a stream."""
     shards: list[dict[str, Any]] = []
-    question: dict[str, Any] = {"StreamName": stream}
+    question: dict[str, Any] = stream_named(stream)
     while True:
         try:
             answer = client.list_shards(**question)
@@ -91,7 +96,7 @@ def shards_of(client: Any, stream: str) -> list[dict[str, Any]]:
                 error,
                 f"the shards of the Kinesis stream {stream!r} cannot be listed; correct its name, "
                 "aws.region and the credentials, or create it: `aws kinesis create-stream "
-                f"--stream-name {stream} --shard-count 1`",
+                f"--stream-name {stream.rpartition('/')[2]} --shard-count 1`",
             ) from error
         shards += answer["Shards"]
         if not answer.get("NextToken"):

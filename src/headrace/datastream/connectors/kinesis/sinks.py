@@ -23,7 +23,7 @@ from headrace.datastream.connectors.kinesis.client import (
     checked_properties,
     what_aws_says,
 )
-from headrace.datastream.connectors.kinesis.shards import shards_of
+from headrace.datastream.connectors.kinesis.shards import shards_of, stream_named
 
 __all__ = [
     "KinesisFirehoseSink",
@@ -214,7 +214,7 @@ class KinesisStreamsSinkBuilder(_Builder):
         super().__init__(_Settings())
 
     def set_stream_name(self, stream_name: str) -> KinesisStreamsSinkBuilder:
-        """Set the stream."""
+        """Set the stream, by its name or its ARN."""
         return self._with(name=stream_name)
 
     def set_partition_key_generator(
@@ -281,8 +281,7 @@ class _AwsWriter(BatchedWriter):
     def encode(self, values: list[Any]) -> list[Any]:
         assert self._settings.schema is not None
         entries = []
-        for value in values:
-            data = self._settings.schema.serialize(value)
+        for value, data in zip(values, self._settings.schema.serialize_many(values), strict=True):
             if data is None:
                 continue
             if len(data) > self._settings.max_record_size:
@@ -334,7 +333,7 @@ class _StreamWriter(_AwsWriter):
         return {"Data": data, "PartitionKey": self._settings.keys.key_of(value, self._subtask)}
 
     def request(self, entries: list[Any]) -> list[dict[str, Any]]:
-        answer = self._client.put_records(StreamName=self._settings.name, Records=entries)
+        answer = self._client.put_records(**stream_named(self._settings.name), Records=entries)
         records: list[dict[str, Any]] = answer["Records"]
         return records
 

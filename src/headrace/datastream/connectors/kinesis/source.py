@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import math
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common.errors import FunctionTypeError, GraphError
+from headrace.common.java.time_patterns import parsed_with_offset
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.typeinfo import PickledBytesTypeInfo, TypeInformation
 from headrace.datastream.connectors.base import (
@@ -33,9 +36,16 @@ from headrace.datastream.connectors.kinesis.shards import (
     ShardSplit,
     checked_assigner,
     shards_of,
+    stream_named,
 )
 
-__all__ = ["FlinkKinesisConsumer", "KinesisDeserializationSchema", "WatermarkTracker"]
+__all__ = [
+    "FlinkKinesisConsumer",
+    "KinesisDeserializationSchema",
+    "ManyMessagesSchema",
+    "WatermarkTracker",
+    "seconds_of",
+]
 
 _POSITION = "flink.stream.initpos"
 _TIMESTAMP = "flink.stream.initpos.timestamp"
@@ -68,6 +78,14 @@ class KinesisDeserializationSchema:
     def get_produced_type(self) -> TypeInformation:
         """The type of the records."""
         return PickledBytesTypeInfo()
+
+
+class ManyMessagesSchema(KinesisDeserializationSchema):
+    """Records of many messages of a shard at once, without timestamps."""
+
+    def of_messages(self, messages: Sequence[Mapping[str, Any]], shard_id: str) -> Sequence[Any]:
+        """The records of some messages, which are as `get_records` of boto3 gives them."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement of_messages()")
 
 
 class _ValueOnly(KinesisDeserializationSchema):
@@ -105,7 +123,7 @@ class FlinkKinesisConsumer(Source):
     Shards that come by resharding are found while the job runs.
 
     Args:
-        streams: Names of streams.
+        streams: Names of streams, or their ARNs.
         deserializer: Makes a record of a message.
         config_props: Properties of Flink: `aws.region`, `aws.endpoint`,
             `aws.credentials.provider.basic.accesskeyid` and `...secretkey`, and
@@ -203,18 +221,31 @@ def _start_of(properties: dict[str, str]) -> tuple[str, Any]:
     text = properties.get(_TIMESTAMP)
     if text is None:
         raise GraphError(f"AT_TIMESTAMP needs {_TIMESTAMP!r}: a time, or seconds since 1970")
-    if _TIMESTAMP_FORMAT in properties:
-        raise GraphError(
-            f"{_TIMESTAMP_FORMAT!r} is a pattern of Java; give the time in ISO 8601, or as seconds"
-        )
+    return position, seconds_of(_TIMESTAMP, text, properties.get(_TIMESTAMP_FORMAT))
+
+
+def seconds_of(name: str, text: str, pattern: str | None = None) -> float:
+    """The time of a property in seconds since 1970.
+
+    Args:
+        name: The property.
+        text: A time by the pattern or in ISO 8601, or seconds.
+        pattern: One of Java's `SimpleDateFormat`.
+    """
+    found = None if pattern is None else parsed_with_offset(pattern, text)
+    if found is not None:
+        return found.timestamp()
     try:
-        return position, float(text)
+        seconds = float(text)
     except ValueError:
-        pass
-    try:
-        return position, datetime.datetime.fromisoformat(text).timestamp()
-    except ValueError as error:
-        raise GraphError(f"{_TIMESTAMP!r} is not a time: {text!r}") from error
+        seconds = math.nan
+    if not math.isfinite(seconds) and pattern is None:
+        with contextlib.suppress(ValueError):
+            seconds = datetime.datetime.fromisoformat(text).timestamp()
+    if not math.isfinite(seconds) or seconds < 0:
+        form = "in ISO 8601" if pattern is None else f"as {pattern}"
+        raise GraphError(f"{name!r} is not a time {form}, nor seconds since 1970: {text!r}")
+    return seconds
 
 
 def _with_time(split: ShardSplit) -> ShardSplit:
@@ -316,9 +347,10 @@ class _ShardReader(SourceReader):
                 self._iterators[name] = self._iterator(client, split)
                 if split.position == "LATEST":
                     self._ahead[name] = self._splits[name]
-            return client.get_records(
-                ShardIterator=self._iterators[name], Limit=self._source.records
-            )
+            question = {"ShardIterator": self._iterators[name], "Limit": self._source.records}
+            if split.stream.startswith("arn:"):
+                question["StreamARN"] = split.stream
+            return client.get_records(**question)
         except client.exceptions.ProvisionedThroughputExceededException:
             time.sleep(self._interval_s)
             return None
@@ -338,7 +370,7 @@ class _ShardReader(SourceReader):
         elif split.position == "AT_TIMESTAMP":
             more["Timestamp"] = split.value
         answer = client.get_shard_iterator(
-            StreamName=split.stream,
+            **stream_named(split.stream),
             ShardId=split.shard,
             ShardIteratorType=split.position,
             **more,
@@ -364,14 +396,7 @@ class _ShardReader(SourceReader):
 
     def _batch(self, answer: _Answer) -> ReadBatch:
         split = self._splits[answer.split_id]
-        values: list[Any] = []
-        times: list[int] = []
-        for message in answer.records:
-            arrived = int(message["ApproximateArrivalTimestamp"].timestamp() * 1_000)
-            record = self._record(message, arrived, split)
-            if record is not None:
-                values.append(record)
-                times.append(arrived)
+        values, times = self._records_of(answer.records, split)
         if answer.ended:
             del self._splits[answer.split_id]
             self._finished.append(answer.split_id)
@@ -379,9 +404,33 @@ class _ShardReader(SourceReader):
             self._splits[answer.split_id] = _behind(split, answer.records)
         return ReadBatch(answer.split_id, values, times)
 
-    def _record(self, message: dict[str, Any], arrived: int, split: ShardSplit) -> Any:
+    def _records_of(
+        self, messages: list[dict[str, Any]], split: ShardSplit
+    ) -> tuple[Any, list[int] | None]:
+        schema = self._source.schema
+        if isinstance(schema, ManyMessagesSchema) and messages:
+            try:
+                return schema.of_messages(messages, split.shard), None
+            except Exception:  # noqa: BLE001 - one by one it is known which message
+                pass
+        values: list[Any] = []
+        times: list[int] = []
+        for message in messages:
+            arrived = int(message["ApproximateArrivalTimestamp"].timestamp() * 1_000)
+            found = self._deserialized(message, arrived, split)
+            values += found
+            times += [arrived] * len(found)
+        return values, times
+
+    def _deserialized(
+        self, message: dict[str, Any], arrived: int, split: ShardSplit
+    ) -> Sequence[Any]:
+        """The records of one message."""
+        schema = self._source.schema
         try:
-            return self._source.schema.deserialize(
+            if isinstance(schema, ManyMessagesSchema):
+                return schema.of_messages([message], split.shard)
+            record = schema.deserialize(
                 message["Data"],
                 message["PartitionKey"],
                 message["SequenceNumber"],
@@ -392,7 +441,8 @@ class _ShardReader(SourceReader):
         except Exception as error:
             if not self._context.set_aside(message["Data"], error, arrived):
                 raise
-            return None
+            return ()
+        return () if record is None else (record,)
 
     def snapshot(self) -> list[ShardSplit]:
         return list(self._splits.values())

@@ -1,0 +1,1 @@
+"""The kinesis and firehose connectors: data streams as tables."""
