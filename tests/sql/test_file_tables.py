@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -331,12 +332,77 @@ def test_a_byte_order_mark_is_no_part_of_a_file(tmp_path: Path, format_: str) ->
     assert rows(session_with(tmp_path, format_, columns="id INT, name STRING")) == [(1, "x")] * 2
 
 
-@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "orc"])
+@pytest.mark.parametrize("format_", ["json", "csv", "parquet", "orc", "avro"])
 def test_large_decimals_are_kept(tmp_path: Path, format_: str) -> None:
     session = session_with(tmp_path, format_, columns="id INT, d DECIMAL(38, 10)")
     session.insert("INSERT INTO t VALUES (1, 1234567890123456789012345678.0123456789)")
     found = rows(session, "SELECT CAST(d AS STRING) FROM t")
     assert found == [("1234567890123456789012345678.0123456789",)]
+    session.insert(f"INSERT INTO t SELECT 2, CAST('-{'9' * 28}.{'9' * 10}' AS DECIMAL(38, 10))")
+    found = rows(session, "SELECT CAST(d AS STRING) FROM t WHERE id = 2")
+    assert found == [(f"-{'9' * 28}.{'9' * 10}",)]
+
+
+FLINK = Path(__file__).parent / "data/flink"
+"""Files that Flink 2.3 wrote on a machine in New York, with its default options."""
+
+
+def test_times_of_flink_have_the_clock_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    columns = "i INT, a TIMESTAMP(3), b TIMESTAMP(6), c TIMESTAMP(9)"
+    session = session_with(FLINK / "times.parquet", "parquet", columns=columns)
+    found = rows(session, "SELECT i, CAST(a AS STRING), CAST(b AS STRING) FROM t")
+    assert found == [
+        (0, "2024-02-29 12:34:56.123", "2024-02-29 12:34:56.123456"),
+        (1, "1969-12-31 23:59:59.999", "1969-12-31 23:59:59.999999"),
+        (2, "1969-12-31 23:59:59.500", "1969-12-31 23:59:59.500000"),
+        (3, "1900-01-01 00:00:00.000", "1900-01-01 00:00:00.000000"),
+        (4, "2024-03-31 02:30:00.000", "2024-03-31 02:30:00.000000"),
+        (5, "2024-10-27 02:30:00.000", "2024-10-27 02:30:00.000000"),
+        # There was no half past two on that day.
+        (6, "2024-03-10 03:30:00.000", "2024-03-10 03:30:00.000000"),
+    ]
+    assert rows(session, "SELECT b FROM t WHERE c = b") == rows(session, "SELECT b FROM t")
+    utc = session_with(
+        FLINK / "times.parquet", "parquet", ", 'parquet.utc-timezone' = 'true'", columns
+    )
+    assert rows(utc, "SELECT CAST(b AS STRING) FROM t WHERE i = 0") == [
+        ("2024-02-29 17:34:56.123456",)
+    ]
+
+
+@pytest.mark.parametrize("format_", ["parquet", "avro"])
+def test_what_flink_has_nested_is_read(format_: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "America/New_York")
+    columns = (
+        "i INT, a ARRAY<TIMESTAMP(3)>, b ROW<t TIMESTAMP(3), d DATE, n DECIMAL(20, 3), k BYTES>, "
+        "c MAP<STRING, DATE>, d ARRAY<DATE>"
+    )
+    session = session_with(FLINK / f"nested.{format_}", format_, columns=columns)
+    texts = ", ".join(f"CAST({name} AS STRING)" for name in "iabcd")
+    assert rows(session, f"SELECT {texts} FROM t") == [
+        (
+            "1",
+            "[2024-02-29 12:34:56.123, NULL]",
+            "(1969-12-31 23:59:59.500, 1500-03-01, 1.500, \x01\x02)",
+            "{d=2024-02-29}",
+            "[1969-12-31]",
+        )
+    ]
+
+
+def test_old_times_of_any_year_are_read(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    years = [1, 1500, 1900, 2024, 9999]
+    times = pa.array([dt.datetime(year, 6, 1, 12) for year in years], pa.timestamp("us"))
+    table = pa.table({"a": times.cast("timestamp[s]")})
+    pq.write_table(table, tmp_path / "a", use_deprecated_int96_timestamps=True)
+    utc = ", 'parquet.utc-timezone' = 'true'"
+    session = session_with(tmp_path, "parquet", utc, "a TIMESTAMP(3)")
+    found = rows(session, "SELECT CAST(YEAR(a) AS INT) FROM t")
+    assert sorted(found) == [(year,) for year in years]
 
 
 @pytest.mark.parametrize("format_", ["csv", "parquet"])

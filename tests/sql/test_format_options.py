@@ -186,7 +186,7 @@ def test_values_that_mean_nothing_are_refused(format_: str, key: str, value: str
     ("format_", "option", "value"),
     [
         ("parquet", "parquet.compression", "ZIP"),
-        ("parquet", "parquet.utc-timezone", "false"),
+        ("parquet", "parquet.utc-timezone", "maybe"),
         ("orc", "orc.compress", "ZIP"),
         ("avro", "avro.codec", "zip"),
         ("json", "json.pretty", "true"),
@@ -212,6 +212,8 @@ def test_tables_of_files_refuse_them_too(format_: str, option: str, value: str) 
         ("orc", {"orc.compress": "SNAPPY"}),
         ("orc", {"orc.compress": "NONE"}),
         ("avro", {"avro.codec": "xz"}),
+        ("avro", {"avro.codec": "snappy"}),
+        ("avro", {"avro.codec": "zstandard"}),
         ("avro", {"avro.codec": "null"}),
     ],
 )

@@ -148,7 +148,8 @@ def fitted_decimal(precision: int, scale: int) -> Convert:
         if not isinstance(value, Decimal):
             return value
         rounded = value.quantize(unit, context=exact)
-        return rounded if abs(rounded) < limit else None
+        # Other than `abs`, this does not round to 28 digits.
+        return rounded if rounded.copy_abs() < limit else None
 
     return convert
 

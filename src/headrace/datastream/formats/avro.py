@@ -198,7 +198,8 @@ class AvroBulkWriters:
 
         Args:
             schema: Of the records.
-            codec: How blocks are compressed: `null`, `deflate`, `bzip2` or `xz`.
+            codec: How blocks are compressed: `null`, `deflate`, `snappy`, `bzip2`, `xz` or
+                `zstandard`.
         """
         return _AvroWriterFactory(_checked(schema, "for_generic_record"), codec)
 

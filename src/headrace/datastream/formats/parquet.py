@@ -26,6 +26,7 @@ from headrace.datastream.formats.columnar import (
     group_range,
     skipping,
 )
+from headrace.datastream.formats.parquet_times import Times
 from headrace.formats.arrow import arrow_schema, row_type_of, rows_of
 
 if TYPE_CHECKING:
@@ -99,11 +100,15 @@ class ParquetRecords(ColumnarRecords):
 
     batch_size = 2048
     _file: Any = None
+    _clock: str | None = None
 
     def open(self, skip: int) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        self._file = pq.ParquetFile(self._split.path, memory_map=True)
+        # Arrow's nanoseconds would end in 2262; Flink and Spark write such times of any year.
+        self._file = pq.ParquetFile(
+            self._split.path, memory_map=True, coerce_int96_timestamp_unit="us"
+        )
         metadata = self._file.metadata
         groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
         wanted = group_range([_start(g) for g in groups], self._split)
@@ -114,7 +119,17 @@ class ParquetRecords(ColumnarRecords):
             row_groups=wanted,
             columns=self.columns(self._file.schema_arrow.names),
         )
-        return (self.prepared(b) for b in skipping(batches, skip))
+        times = Times(self._file, self.declared, self._clock)
+        return (self.prepared(times(b)) for b in skipping(batches, skip))
+
+    def on_clock(self, utc: bool) -> None:
+        """Instants that are declared as `TIMESTAMP` get the clock of UTC, or of the machine."""
+        zone = str(local_zone())
+        self._clock = None if utc or zone == "UTC" else zone
+
+    def declared(self, name: str) -> pa.DataType | None:
+        """The type with which a column is declared, if it is."""
+        return None
 
     def columns(self, names: list[str]) -> list[str] | None:
         """Which of the file's columns to read; all without a list."""
@@ -139,9 +154,10 @@ def _start(group: Any) -> int:
 class _ParquetRows(ParquetRecords):
     def __init__(self, split: FileSplit, settings: ParquetColumnarRowInputFormat) -> None:
         super().__init__(split)
-        self._schema = arrow_schema(settings.row_type)
         self._case_sensitive = settings.is_case_sensitive
-        self._clock = "UTC" if settings.is_utc_timestamp else str(local_zone())
+        self._schema = arrow_schema(settings.row_type)
+        self._types = {self._folded(field.name): field.type for field in self._schema}
+        self.on_clock(settings.is_utc_timestamp)
         # `Types.INSTANT()` is an `Instant`; a TIMESTAMP_LTZ is a time, as it is in functions.
         self._zone = None if isinstance(settings.row_type, TypeInformation) else local_zone()
         self.batch_size = settings.batch_size
@@ -152,26 +168,11 @@ class _ParquetRows(ParquetRecords):
         return [n for n in names if self._folded(n) in wanted]
 
     def prepared(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        if self._clock != "UTC":
-            batch = self._on_clock(batch)
         return cast_columns(batch, self._schema, self._split.path, self._case_sensitive)
 
-    def _on_clock(self, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """With times of the machine's zone instead of instants that are declared as `TIMESTAMP`."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        stamps = {self._folded(f.name) for f in self._schema if f.type == pa.timestamp("us")}
-        leaves = map(self._file.schema.column, range(len(self._file.schema)))
-        int96 = {leaf.path for leaf in leaves if leaf.physical_type == "INT96"}
-        columns = []
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            instants = name in int96 or getattr(column.type, "tz", None)
-            if instants and self._folded(name) in stamps:
-                utc = column.cast(pa.timestamp("us", "UTC"), safe=False)
-                column = pc.local_timestamp(utc.cast(pa.timestamp("us", self._clock)))
-            columns.append(column)
-        return pa.RecordBatch.from_arrays(columns, batch.schema.names)
+    def declared(self, name: str) -> pa.DataType | None:
+        """The type of a column, however the file spells its name."""
+        return self._types.get(self._folded(name))
 
     def _folded(self, name: str) -> str:
         return name if self._case_sensitive else name.lower()

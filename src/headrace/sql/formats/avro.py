@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import datetime
 import json
-from decimal import Decimal
 from typing import Any
 
 from headrace.common.errors import HeadraceError, SqlError
 from headrace.formats.avro import fastavro, record_reader, record_writer
-from headrace.formats.shapes import Convert, or_none
+from headrace.formats.shapes import Convert, fitted_decimal, or_none
 from headrace.sql import types as t
 from headrace.sql.formats.base import Decoder, Encoder, FormatOptions
 from headrace.sql.types import DataType, RowType
@@ -24,7 +23,9 @@ _MICROSECOND = datetime.timedelta(microseconds=1)
 
 def avro_codec(options: FormatOptions) -> str:
     """How blocks of files are compressed."""
-    return options.choice("codec", "deflate", ("null", "deflate", "bzip2", "xz"))
+    return options.choice(
+        "codec", "deflate", ("null", "deflate", "snappy", "bzip2", "xz", "zstandard")
+    )
 
 
 def _check(options: FormatOptions) -> None:
@@ -123,8 +124,7 @@ def _inward(type_: DataType) -> Convert | None:
     if isinstance(type_, t.TimeType):
         return _time
     if isinstance(type_, t.DecimalType):
-        smallest = Decimal(1).scaleb(-type_.scale)
-        return lambda v: Decimal(v).quantize(smallest)
+        return fitted_decimal(type_.precision, type_.scale)
     if isinstance(type_, t.RowType):
         return from_avro(type_)
     if isinstance(type_, t.MapType):

@@ -234,6 +234,16 @@ def test_decimals_are_rounded_half_up_and_null_if_too_large(
     assert [None if row[0] is None else str(row[0]) for row in found] == written
 
 
+@both_columnar
+def test_decimals_keep_all_their_digits(writers: Any, reader: Any, tmp_path: Path) -> None:
+    numbers = DataTypes.ROW([DataTypes.FIELD("n", DataTypes.DECIMAL(38, 0))])
+    large = Decimal("9" * 38)
+    given = [Row(large), Row(large.copy_negate()), Row(Decimal(10) ** 38)]
+    bulk_file(writers.for_row_type(numbers))(tmp_path / "a", given, 10)
+    found = drain(opened(source(reader(numbers), tmp_path)))
+    assert [row.n for row in found] == [large, large.copy_negate(), None]
+
+
 def test_orc_has_blanks_behind_a_char(tmp_path: Path) -> None:
     texts = DataTypes.ROW([DataTypes.FIELD("c", DataTypes.CHAR(3))])
     given = [Row("a"), Row("äöüß"), Row(None)]
@@ -295,6 +305,49 @@ def test_instants_that_are_declared_as_timestamps_have_the_clock_that_was_asked_
     instants_file(tmp_path, **options)
     wanted = [dt.datetime(2021, 3, 4, hour, 6, 7) for hour in hours]
     assert instants_as(DataTypes.TIMESTAMP(6), tmp_path, utc) == wanted
+
+
+def test_instants_inside_of_others_have_the_clock_that_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    at = pa.timestamp("us", "UTC")
+    row = pa.struct([("t", at), ("x", pa.int32())])
+    time, here = dt.datetime(2021, 3, 4, 5, 6, 7), dt.datetime(2021, 3, 4, 14, 6, 7)
+    columns = {
+        "n": pa.array([1, 2, 3], pa.int32()),
+        "a": pa.array([[time, None], None, []], pa.list_(at)),
+        "r": pa.array([{"t": time, "x": 1}, None, {"t": None, "x": 3}], row),
+        "m": pa.array([[("k", time), ("l", None)], None, []], pa.map_(pa.string(), at)),
+        "o": pa.array([[None, {"t": time, "x": 1}], None, []], pa.list_(row)),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "a")
+    stamp = DataTypes.TIMESTAMP(6)
+    inner = DataTypes.ROW([DataTypes.FIELD("t", stamp), DataTypes.FIELD("x", DataTypes.INT())])
+    kinds = {
+        "n": DataTypes.INT(),
+        "a": DataTypes.ARRAY(stamp),
+        "r": inner,
+        "m": DataTypes.MAP(DataTypes.STRING(), stamp),
+        "o": DataTypes.ARRAY(inner),
+    }
+    declared = DataTypes.ROW([DataTypes.FIELD(name, kind) for name, kind in kinds.items()])
+    for utc, clock in ((False, here), (True, time)):
+        reader = ParquetColumnarRowInputFormat(declared, is_utc_timestamp=utc)
+        assert [list(row) for row in drain(opened(source(reader, tmp_path)))] == [
+            [
+                1,
+                [clock, None],
+                Row(t=clock, x=1),
+                {"k": clock, "l": None},
+                [None, Row(t=clock, x=1)],
+            ],
+            [2, None, None, None, None],
+            [3, [], Row(t=None, x=3), {}, []],
+        ]
 
 
 def test_instants_are_written_from_times_that_know_their_zone(tmp_path: Path) -> None:

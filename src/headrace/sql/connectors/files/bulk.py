@@ -25,7 +25,7 @@ from headrace.sql.formats.avro import avro_codec, avro_schema, from_avro, to_avr
 from headrace.sql.types import RowType
 from headrace.sql.types.values import row_to_external
 
-__all__ = ["BULK", "BulkFiles"]
+__all__ = ["BULK", "BulkFiles", "reads_utc"]
 
 
 class BulkFiles(ABC):
@@ -36,7 +36,7 @@ class BulkFiles(ABC):
         """How files are compressed; reads the options of the format."""
 
     @abstractmethod
-    def reader(self, row_type: RowType) -> tuple[FileFormat, Any]:
+    def reader(self, row_type: RowType, context: TableContext) -> tuple[FileFormat, Any]:
         """What reads files, and what makes rows of its records if they are not."""
 
     @abstractmethod
@@ -73,22 +73,23 @@ class _Records:
         return self._convert([row[c] for c in self._columns])
 
 
+def reads_utc(context: TableContext) -> bool:
+    """Whether instants of Parquet files that are declared as `TIMESTAMP` have the clock of UTC."""
+    return context.boolean("parquet.utc-timezone", False)
+
+
 class ParquetFiles(BulkFiles):
     """`'format' = 'parquet'`."""
 
     def codec(self, context: TableContext) -> str:
-        if not context.boolean("parquet.utc-timezone", True):
-            raise SqlError(
-                f"'parquet.utc-timezone' of table {context.name}: timestamps of Parquet files are "
-                "read and written as they are, in UTC; 'false' is not supported"
-            )
+        reads_utc(context)
         # Flink hands these to the library that it writes with.
         context.with_prefix("parquet.")
         known = ("UNCOMPRESSED", "SNAPPY", "GZIP", "BROTLI", "LZ4", "ZSTD")
         return _one_of(context, "parquet.compression", "SNAPPY", known)
 
-    def reader(self, row_type: RowType) -> tuple[FileFormat, Any]:
-        return ParquetRows.of(row_type), None
+    def reader(self, row_type: RowType, context: TableContext) -> tuple[FileFormat, Any]:
+        return ParquetRows.of(row_type, utc=reads_utc(context)), None
 
     def writers(self, row_type: RowType, codec: str) -> BulkWriterFactory:
         wanted = Configuration.from_dict({"parquet.compression": codec})
@@ -106,7 +107,7 @@ class OrcFiles(BulkFiles):
         known = ("NONE", "ZLIB", "SNAPPY", "LZ4", "ZSTD")
         return _one_of(context, "orc.compress", "ZLIB", known)
 
-    def reader(self, row_type: RowType) -> tuple[FileFormat, Any]:
+    def reader(self, row_type: RowType, context: TableContext) -> tuple[FileFormat, Any]:
         return OrcRows.of(row_type), None
 
     def writers(self, row_type: RowType, codec: str) -> BulkWriterFactory:
@@ -123,7 +124,7 @@ class AvroFiles(BulkFiles):
     def codec(self, context: TableContext) -> str:
         return avro_codec(format_options(context, "avro"))
 
-    def reader(self, row_type: RowType) -> tuple[FileFormat, Any]:
+    def reader(self, row_type: RowType, context: TableContext) -> tuple[FileFormat, Any]:
         return AvroInputFormat("", self._schema(row_type)), _AvroRows(row_type)
 
     def writers(self, row_type: RowType, codec: str) -> BulkWriterFactory:

@@ -12,7 +12,7 @@ from headrace.datastream.connectors.file_system.formats import BulkFormat, Split
 from headrace.datastream.formats.columnar import ColumnarRecords
 from headrace.datastream.formats.orc import OrcRecords
 from headrace.datastream.formats.parquet import ParquetRecords
-from headrace.formats.arrow import values_of
+from headrace.formats.arrow import arrow_type, values_of
 from headrace.sql import types as t
 from headrace.sql.types import DataType, RowType
 from headrace.sql.types.values import to_internal
@@ -31,9 +31,9 @@ class ColumnarRows(BulkFormat):
     types: tuple[DataType, ...]
 
     @classmethod
-    def of(cls, row_type: RowType) -> ColumnarRows:
+    def of(cls, row_type: RowType, **settings: Any) -> ColumnarRows:
         """Rows of a type."""
-        return cls(tuple(row_type.names), tuple(row_type.field_types()))
+        return cls(tuple(row_type.names), tuple(row_type.field_types()), **settings)
 
     @property
     def produced_type(self) -> Any:
@@ -45,8 +45,16 @@ class ColumnarRows(BulkFormat):
         return True
 
 
+@dataclass(frozen=True)
 class ParquetRows(ColumnarRows):
-    """Rows of Parquet files."""
+    """Rows of Parquet files.
+
+    Attributes:
+        utc: Whether an instant that is declared as `TIMESTAMP` has the clock of UTC, or that of
+            the machine.
+    """
+
+    utc: bool = False
 
     def read(self, split: FileSplit) -> SplitRecords:
         """The rows of a split."""
@@ -78,7 +86,14 @@ class _InternalRecords(ColumnarRecords):
 
 
 class _ParquetRecords(_InternalRecords, ParquetRecords):
-    pass
+    def __init__(self, split: FileSplit, settings: ParquetRows) -> None:
+        super().__init__(split, settings)
+        self._types = dict(zip(settings.names, settings.types, strict=True))
+        self.on_clock(settings.utc)
+
+    def declared(self, name: str) -> pa.DataType | None:
+        """As streams have it."""
+        return arrow_type(self._types[name]) if name in self._types else None
 
 
 class _OrcRecords(_InternalRecords, OrcRecords):
@@ -103,7 +118,7 @@ def row_converter(
 def column_converter(type_: DataType) -> Callable[[Any], list[Any]]:
     """Makes a list of internal values of an Arrow column."""
     if isinstance(type_, t.TimestampType | t.LocalZonedTimestampType):
-        return lambda column: values_of(column.cast(_micros(column)).view("int64"))
+        return lambda column: values_of(_micros(column).view("int64"))
     if isinstance(type_, t.DateType):
         return lambda column: values_of(column.cast("date32").view("int32"))
     if isinstance(type_, t.TimeType):
@@ -120,4 +135,5 @@ def _micros(column: Any) -> Any:
 
     if not pa.types.is_timestamp(column.type):
         raise HeadraceError(f"a timestamp was declared, but the file has {column.type}")
-    return pa.timestamp("us", column.type.tz)
+    # Nanoseconds are cut off.
+    return column.cast(pa.timestamp("us", column.type.tz), safe=False)

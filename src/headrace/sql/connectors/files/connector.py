@@ -34,7 +34,7 @@ from headrace.datastream.connectors.spark_query import ParquetFiles
 from headrace.datastream.data_stream import DataStream
 from headrace.datastream.stream_execution_environment import StreamExecutionEnvironment
 from headrace.sql.connectors.base import TableContext, TableFactory, TableSink, TableSource
-from headrace.sql.connectors.files.bulk import BULK
+from headrace.sql.connectors.files.bulk import BULK, reads_utc
 from headrace.sql.connectors.files.csv import csv_records
 from headrace.sql.connectors.files.overwriting import OverwritingSink
 from headrace.sql.connectors.files.parquet_columns import ParquetColumns
@@ -96,9 +96,10 @@ class FileSystemFactory(TableFactory):
         if format_ in BULK:
             BULK[format_].codec(context)
             context.check_all_used()
-            files, decode = BULK[format_].reader(layout.data_type)
+            files, decode = BULK[format_].reader(layout.data_type, context)
             if format_ == "parquet" and layout.data_alone and interval is None and not pattern:
-                return _ParquetTable(path, files, caching, schema=context.schema)
+                utc = reads_utc(context)
+                return _ParquetTable(path, files, caching, schema=context.schema, utc=utc)
             rows = RowFiles(files, decode, layout)
             return _FileTable(path, rows, caching, interval, pattern=pattern)
         options = format_options(context, format_)
@@ -329,12 +330,13 @@ class _FilesOfChanges(_FileTable):
 
 @dataclass
 class _ParquetTable(_FileTable):
-    """Parquet files whose columns are those of the table; `schema` is given by keyword."""
+    """Parquet files whose columns are those of the table; what it adds is given by keyword."""
 
     schema: Schema = field(kw_only=True)
+    utc: bool = field(kw_only=True)
 
     def spark_scan(self, columns: Sequence[int]) -> ParquetFiles | None:
-        return parquet_scan(self.path, self.schema, columns)
+        return parquet_scan(self.path, self.schema, columns, self.utc)
 
 
 @dataclass

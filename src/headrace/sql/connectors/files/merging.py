@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
+from headrace.formats.avro import fastavro
+
 __all__ = ["avro", "orc", "parquet"]
 
 
@@ -23,18 +25,17 @@ def parquet(files: Sequence[str], target: BinaryIO) -> None:
 
 
 def avro(files: Sequence[str], target: BinaryIO) -> None:
-    """Records of all files, with the schema of the first."""
-    import fastavro
-
+    """Records of all files, with the schema and the codec of the first."""
+    library = fastavro()
     with open(files[0], "rb") as first:
-        schema = fastavro.reader(first).writer_schema
+        head = library.reader(first)
 
     def records() -> Iterator[Any]:
         for path in files:
             with open(path, "rb") as file:
-                yield from fastavro.reader(file)
+                yield from library.reader(file)
 
-    fastavro.writer(target, schema, records())
+    library.writer(target, head.writer_schema, records(), codec=head.codec)
 
 
 def orc(files: Sequence[str], target: BinaryIO) -> None:

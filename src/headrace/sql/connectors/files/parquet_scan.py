@@ -6,6 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.common.instants import local_zone
 from headrace.datastream.connectors.file_system.enumeration import files_under
 from headrace.datastream.connectors.spark_query import ParquetFiles
 from headrace.sql import types as t
@@ -17,20 +18,24 @@ from headrace.sql.types.type_rules import is_character, is_timestamp
 __all__ = ["parquet_scan"]
 
 
-def parquet_scan(path: str, schema: Schema, columns: Sequence[int]) -> ParquetFiles | None:
+def parquet_scan(
+    path: str, schema: Schema, columns: Sequence[int], utc: bool
+) -> ParquetFiles | None:
     """The columns as Spark reads them; None where headrace's own reader has to do it.
 
-    The first file is looked at. All files of a table have the same columns.
+    The first file is looked at. All files of a table have the same columns. Where `utc` is not
+    set, only headrace's own reader puts instants on the clock of the machine.
     """
     first = next(iter(files_under(path)), None) if os.path.exists(path) else None
     there = None if first is None else _file_types(first)
     if there is None or not columns:
         return None
+    on_utc = utc or str(local_zone()) == "UTC"
     declared: list[tuple[str, str]] = []
     texts: list[tuple[str, str]] = []
     for index in columns:
         field = schema[index]
-        found = _read_as(there.get(field.name), field.type)
+        found = _read_as(there.get(field.name), field.type, on_utc)
         if found is None:
             return None
         kind, pattern = found
@@ -51,7 +56,7 @@ def _file_types(file: str) -> dict[str, Any] | None:
         return None
 
 
-def _read_as(found: Any, declared: DataType) -> tuple[str, str] | None:
+def _read_as(found: Any, declared: DataType, on_utc: bool) -> tuple[str, str] | None:
     """Spark's type of a column in the file, and a text that makes an internal value of it."""
     import pyarrow as pa
 
@@ -67,7 +72,8 @@ def _read_as(found: Any, declared: DataType) -> tuple[str, str] | None:
         )
     if is_timestamp(declared) and pa.types.is_timestamp(found) and found.unit != "ns":
         if found.tz is not None:
-            return "TIMESTAMP", "unix_micros({0})"
+            on_clock = on_utc or isinstance(declared, t.LocalZonedTimestampType)
+            return ("TIMESTAMP", "unix_micros({0})") if on_clock else None
         return "TIMESTAMP_NTZ", "unix_micros(CAST({0} AS TIMESTAMP))"
     if isinstance(declared, t.DecimalType):
         same = pa.decimal128(declared.precision, declared.scale) == found
