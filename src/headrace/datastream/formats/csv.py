@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import datetime
+from codecs import BOM_UTF8
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -428,6 +429,8 @@ class _CsvFile(SplitRecords):
         if self._split.position is not None:
             self._stream.seek(self._split.position)
             self._position = self._split.position
+        elif self._stream.peek(len(BOM_UTF8)).startswith(BOM_UTF8):  # type: ignore[attr-defined]
+            self._position = len(self._stream.read(len(BOM_UTF8)))
         dialect = self._schema.dialect
         self._records = csv.reader(self._lines(), **dialect.reader_options())
         if self._split.position is None:

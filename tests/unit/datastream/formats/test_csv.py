@@ -174,6 +174,17 @@ def test_reading_resumes_after_any_record(tmp_path: Path) -> None:
         assert first.values + drain(resumed(table, reader), 3) == expected
 
 
+@pytest.mark.parametrize("count", [2, 100])
+def test_a_byte_order_mark_is_no_part_of_a_field(count: int, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("\ufeff" + "ä,1\n" * count, "utf-8")
+    table = source(CsvSchema.builder().add_string_column("a").add_number_column("n"), tmp_path)
+    assert drain(opened(table)) == [Row(a="ä", n=1)] * count
+    reader = opened(table)
+    first = reader.poll(1)
+    assert first is not None
+    assert first.values + drain(resumed(table, reader), 3) == [Row(a="ä", n=1)] * count
+
+
 def test_bad_rows_are_named_or_skipped(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,name,tags\n1,a,\nx,b,\n3,c\n4,d,\n\n")
     with pytest.raises(HeadraceError, match=r"a.csv has a row .*field 'id'.*'x'"):
