@@ -130,6 +130,9 @@ def _java_scalar(shape: Shape) -> Text:
         return lambda v: local_date_time_text(v).partition("T")[2]
     if shape.kind is Kind.DURATION:
         return duration_text
+    if shape.kind is Kind.DECIMAL:
+        # With an exponent where there are more than six zeros behind the point, as `BigDecimal` is.
+        return str
     return java_scalar(shape) or _sql_scalar(shape.declared, None, False)
 
 

@@ -70,7 +70,7 @@ def _id_text(type_: t.DataType) -> Callable[[Any], str]:
     if isinstance(type_, t.YearMonthIntervalType):
         # Flink takes the months for days.
         return lambda months: f"P{months}D"
-    return str if isinstance(type_, t.DecimalType) else java_text(type_)
+    return java_text(type_)
 
 
 @dataclass(frozen=True)
