@@ -391,6 +391,22 @@ def test_what_flink_has_nested_is_read(format_: str, monkeypatch: pytest.MonkeyP
     ]
 
 
+@pytest.mark.parametrize("options", ["", ", 'auto-compaction' = 'true'"])
+def test_files_have_numbers_where_flink_reads_numbers(tmp_path: Path, options: str) -> None:
+    import pyarrow.parquet as pq
+
+    columns = "a TIME(3), b ARRAY<TIME(3)>, c DECIMAL(9, 2), d DECIMAL(18, 2), e DECIMAL(38, 2)"
+    session = session_with(tmp_path, "parquet", options, columns)
+    time, number = "TIME '01:02:03.004'", "CAST(-1.25 AS DECIMAL(9, 2))"
+    row = f"SELECT {time}, ARRAY[{time}, NULL], {number}, {number}, {number}"
+    session.insert(f"INSERT INTO t {row}")
+    [file] = [path for path in tmp_path.iterdir() if path.is_file()]
+    schema = pq.ParquetFile(file).schema
+    kinds = [schema.column(i).physical_type for i in range(len(schema))]
+    assert kinds == ["INT32", "INT32", "INT32", "INT64", "FIXED_LEN_BYTE_ARRAY"]
+    assert rows(session) == [tuple(r) for _, r in LocalSession().query(row).rows]
+
+
 def test_old_times_of_any_year_are_read(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq

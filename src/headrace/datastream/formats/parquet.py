@@ -38,6 +38,8 @@ __all__ = [
     "ParquetBulkWriters",
     "ParquetColumnarRowInputFormat",
     "ParquetRecords",
+    "parquet_schema",
+    "parquet_writer",
 ]
 
 
@@ -195,12 +197,42 @@ class ParquetBulkWriters:
             hadoop_config: `parquet.compression` is heeded (SNAPPY, GZIP, ZSTD, UNCOMPRESSED).
             utc_timestamp: Accepted: timestamps are written as they are.
         """
-        return _ParquetWriterFactory(arrow_schema(row_type), _compression(hadoop_config))
+        return _ParquetWriterFactory(parquet_schema(row_type), _compression(hadoop_config))
 
     @staticmethod
     def for_schema(schema: pa.Schema) -> BulkWriterFactory:
         """Writes rows with the columns of an Arrow schema."""
         return _ParquetWriterFactory(schema)
+
+
+def parquet_schema(row_type: Any) -> pa.Schema:
+    """The columns of a file of a declared row type, with the times of day that Flink reads."""
+    import pyarrow as pa
+
+    return pa.schema([pa.field(f.name, _in_millis(f.type)) for f in arrow_schema(row_type)])
+
+
+def _in_millis(kind: pa.DataType) -> pa.DataType:
+    import pyarrow as pa
+    import pyarrow.types as at
+
+    if at.is_time(kind):
+        return pa.time32("ms")
+    if at.is_list(kind):
+        return pa.list_(_in_millis(kind.value_type))
+    if at.is_map(kind):
+        return pa.map_(_in_millis(kind.key_type), _in_millis(kind.item_type))
+    if at.is_struct(kind):
+        fields = [kind.field(i) for i in range(kind.num_fields)]
+        return pa.struct([(f.name, _in_millis(f.type)) for f in fields])
+    return kind
+
+
+def parquet_writer(stream: BinaryIO, schema: pa.Schema, compression: str) -> Any:
+    """Writes tables of a schema, with decimals as Flink reads them."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetWriter(stream, schema, compression=compression, store_decimal_as_integer=True)
 
 
 def _compression(hadoop_config: Any) -> str:
@@ -220,10 +252,8 @@ class _ParquetWriterFactory(BulkWriterFactory):
 
 class _ParquetWriter(ColumnarWriter):
     def __init__(self, schema: pa.Schema, stream: BinaryIO, compression: str = "SNAPPY") -> None:
-        import pyarrow.parquet as pq
-
         super().__init__(schema, stream)
-        self._writer = pq.ParquetWriter(stream, schema, compression=compression)
+        self._writer = parquet_writer(stream, schema, compression)
 
     def write_group(self, table: pa.Table) -> None:
         self._writer.write_table(table)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, BinaryIO
 
+from headrace.datastream.formats.parquet import parquet_writer
 from headrace.formats.avro import fastavro
 
 __all__ = ["avro", "orc", "parquet"]
@@ -18,7 +19,7 @@ def parquet(files: Sequence[str], target: BinaryIO) -> None:
     for path in files:
         with pq.ParquetFile(path) as file:
             if writer is None:
-                writer = pq.ParquetWriter(target, file.schema_arrow, compression="SNAPPY")
+                writer = parquet_writer(target, file.schema_arrow, "SNAPPY")
             for group in range(file.num_row_groups):
                 writer.write_table(file.read_row_group(group))
     writer.close()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headrace.common.serialization import BulkWriter, BulkWriterFactory
-from headrace.formats.arrow import arrow_schema
+from headrace.datastream.formats.parquet import parquet_schema, parquet_writer
 from headrace.sql.types import RowType
 
 if TYPE_CHECKING:
@@ -23,17 +23,15 @@ class ParquetColumns(BulkWriterFactory):
     compression: str = "SNAPPY"
 
     def create(self, stream: BinaryIO) -> BulkWriter:
-        return _ColumnsWriter(arrow_schema(self.row_type), stream, self.compression)
+        return _ColumnsWriter(parquet_schema(self.row_type), stream, self.compression)
 
 
 class _ColumnsWriter(BulkWriter):
     """Each batch becomes a group of rows."""
 
     def __init__(self, schema: pa.Schema, stream: BinaryIO, compression: str) -> None:
-        import pyarrow.parquet as pq
-
         self._schema = schema
-        self._writer = pq.ParquetWriter(stream, schema, compression=compression)
+        self._writer = parquet_writer(stream, schema, compression)
 
     def add_element(self, element: Any) -> None:
         import pyarrow as pa
