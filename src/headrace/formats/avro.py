@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import zlib
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 from headrace.common.errors import HeadraceError
@@ -21,74 +19,7 @@ def fastavro() -> Any:
         raise HeadraceError(
             "Avro needs the package fastavro: pip install 'headrace[avro]'"
         ) from None
-    _complete(fastavro)
     return fastavro
-
-
-@cache
-def _complete(library: Any) -> None:
-    """Gives the library the codecs for which it wants packages of its own: Arrow has them."""
-    readers, writers = library.read._read.BLOCK_READERS, library.write._write.BLOCK_WRITERS
-    read, write = readers["null"], writers["null"]
-    for codec, (compress, decompress) in _CODECS.items():
-        readers[codec] = _reading(read, decompress)
-        writers[codec] = _writing(write, compress)
-
-
-def _reading(read: Any, decompress: Callable[[bytes], bytes]) -> Any:
-    return lambda source: io.BytesIO(decompress(read(source).read()))
-
-
-def _writing(write: Any, compress: Callable[[bytes], bytes]) -> Any:
-    return lambda target, block, level: write(target, compress(block), level)
-
-
-_CHECKSUM = 4
-
-
-def _snappy(block: bytes) -> bytes:
-    import pyarrow as pa
-
-    packed: bytes = pa.Codec("snappy").compress(block, asbytes=True)
-    return packed + zlib.crc32(block).to_bytes(_CHECKSUM, "big")
-
-
-def _from_snappy(data: bytes) -> bytes:
-    import pyarrow as pa
-
-    packed, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
-    block: bytes = pa.Codec("snappy").decompress(packed, _length(packed), asbytes=True)
-    if zlib.crc32(block).to_bytes(_CHECKSUM, "big") != checksum:
-        raise ValueError("a block does not have the checksum that was written with it")
-    return block
-
-
-def _length(packed: bytes) -> int:
-    """The length that snappy writes first, seven bits to a byte."""
-    length = 0
-    for place, byte in enumerate(packed):
-        length |= (byte & 0x7F) << 7 * place
-        if byte < 0x80:
-            break
-    return length
-
-
-def _zstandard(block: bytes) -> bytes:
-    import pyarrow as pa
-
-    packed: bytes = pa.Codec("zstd").compress(block, asbytes=True)
-    return packed
-
-
-def _from_zstandard(data: bytes) -> bytes:
-    import pyarrow as pa
-
-    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
-        block: bytes = stream.read()
-    return block
-
-
-_CODECS = {"snappy": (_snappy, _from_snappy), "zstandard": (_zstandard, _from_zstandard)}
 
 
 def record_reader(schema: Any, whole: bool = False) -> Callable[[bytes], Any]:
