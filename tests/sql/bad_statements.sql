@@ -590,7 +590,7 @@ SELECT id FROM orders /*+ OPTIONS('nosuch' = '1') */;
 -- says: Unsupported options found for 'filesystem'.  Unsupported options:  nosuch  Supported options:  connector
 SELECT id FROM broken;
 -- at: broken
--- says: Could not find any factory for identifier 'printt', did you mean 'print'? Available factory identifiers are: blackhole, datagen, delta, filesystem, iceberg, jdbc, kafka, mysql-cdc, postgres-cdc, print
+-- says: Could not find any factory for identifier 'printt', did you mean 'print'? Available factory identifiers are: blackhole, datagen, delta, elasticsearch-6, elasticsearch-7, elasticsearch-8, filesystem, firehose, iceberg, jdbc, kafka
 SELECT id FROM strange;
 -- at: strange
 -- says: Unsupported options found for 'datagen'.  Unsupported options:  rows  Supported options:  connector
